@@ -1,0 +1,1 @@
+"""Figures and tables drawn from stored data: nothing here measures anything."""
