@@ -1,0 +1,1 @@
+"""Number theory: the lowest layer, which knows nothing of any protocol."""
