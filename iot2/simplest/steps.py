@@ -1,0 +1,67 @@
+"""SimplestOT, step by step (Chou, Orlandi 2015; specification, section 9).
+
+| phase    | who    | what                                                      |
+|----------|--------|-----------------------------------------------------------|
+| offline  | S      | a <- scalar, A = aG, and aA                               |
+| offline  | R      | x <- scalar, xG                                           |
+| online 1 | S -> R | A, with a fresh key; a known key is sent once, before all |
+| offline  | R      | known key: xG + A, xA and both keys                       |
+| online 2 | R -> S | (i, B = xG + bA): both computed, then selected            |
+| online 3 | S -> R | c_0 = m_0 ^ pad(k_0), c_1 = m_1 ^ pad(k_1)                |
+| online   | R      | m_b = c_b ^ pad(k)                                        |
+
+k_0 = H(aB), k_1 = H(aB - aA), the receiver's k = H(xA), each hashed with the
+group, the sid, the index and the transcript (A, B):
+H("simplest/key"; group, sid, u64(i), A, B, P). With b = 0, aB = a(xG) = xA;
+with b = 1, aB - aA = a(xG + A) - aA = xA.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Final, NamedTuple
+
+from iot2.protocol.framing import framed, len32, u64
+from iot2.simplest.groups import Group, Point
+
+KEY_SIMPLEST: Final = "simplest/key"
+
+
+class Frame(NamedTuple):
+    """What surrounds the index and the points in the hash of every key of one session."""
+
+    start: bytes
+    """framed("simplest/key"; group, sid) and the length of the index that follows."""
+    length: bytes
+    """len32 of an encoded point."""
+
+    def key(self, index: int, A: bytes, B: bytes, P: bytes) -> bytes:
+        """H("simplest/key"; group, sid, u64(i), A, B, P), 32 bytes."""
+        n = self.length
+        return sha256(b"".join((self.start, u64(index), n, A, n, B, n, P))).digest()
+
+
+def key_frame(group: Group, sid: bytes) -> Frame:
+    """The frame of a session's keys."""
+    start = framed(KEY_SIMPLEST, group.name.encode("ascii"), sid) + len32(8)
+    return Frame(start, len32(group.size))
+
+
+def receiver_points(group: Group, x: bytes, A: Point) -> tuple[bytes, bytes, bytes]:
+    """(xG, xG + A, xA), encoded: the B of either choice, and what both keys are made of."""
+    encode = group.encode
+    xG = group.base(x)
+    return encode(xG), encode(group.add(xG, A)), encode(group.multiply(A, x))
+
+
+def sender_points(group: Group, a: bytes, minus_aA: Point, B: bytes) -> tuple[bytes, bytes]:
+    """(aB, aB - aA), encoded: what the keys of m0 and m1 are made of.
+
+    B = A is sent by who knows x = 0: aB - aA is then the identity, and opens
+    m1 to everybody, but m0 to nobody.
+
+    Raises:
+        MessageError: B is malformed or the identity.
+    """
+    aB = group.multiply(group.decode_late(B), a)
+    return group.encode(aB), group.encode(group.add(aB, minus_aA))
