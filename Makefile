@@ -1,0 +1,65 @@
+# `make test` and `make reproduce` need python3 (3.11 or later) with venv, and make.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+# Arguments for the command that a target runs: make reproduce ARGS=--update
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help env test lint pytest reproduce soak lab benchmark lock clean
+
+help:
+	@echo 'make test       style, types, notebooks and tests'
+	@echo 'make reproduce  every figure and table, from stored data   (ARGS=--update, ...)'
+	@echo 'make benchmark  measure this machine into performances/local'
+	@echo 'make lab        JupyterLab with the environment of the project'
+	@echo 'make soak       the long tests'
+	@echo 'make lock       resolve requirements.lock again   (ARGS=--upgrade for newer versions)'
+	@echo 'make clean      remove what the other targets made'
+
+# Modules are compiled when first imported: most of what is installed never is.
+$(READY): requirements.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-compile --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation --editable .
+	touch $(READY)
+
+env: $(READY)
+
+test: lint pytest
+
+lint: $(READY)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/nbstripout --verify $(wildcard notebooks/*.ipynb)
+
+pytest: $(READY)
+	$(BIN)/pytest $(ARGS)
+
+reproduce: $(READY)
+	$(BIN)/iot2 reproduce $(ARGS)
+
+soak: $(READY)
+	$(BIN)/pytest -m soak --timeout 0 $(ARGS)
+
+lab: $(READY)
+	JUPYTER_PREFER_ENV_PATH=1 $(BIN)/python -m jupyterlab $(ARGS)
+
+benchmark: $(READY)
+	$(BIN)/iot2 bench --platform local $(ARGS)
+
+# uv alone resolves for every platform at once; it stays out of the environment.
+build/uv/bin/uv:
+	$(PYTHON) -m venv build/uv
+	build/uv/bin/python -m pip install --disable-pip-version-check --quiet uv
+
+lock: build/uv/bin/uv
+	build/uv/bin/uv pip compile pyproject.toml --all-extras --group build \
+		--universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
+		--custom-compile-command 'make lock' --quiet --output-file requirements.lock $(ARGS)
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
