@@ -58,7 +58,7 @@ build/uv/bin/uv:
 
 lock: build/uv/bin/uv
 	build/uv/bin/uv pip compile pyproject.toml --all-extras --group build \
-		--universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
+		--universal --python-version 3.11 --generate-hashes --no-annotate \
 		--custom-compile-command 'make lock' --quiet --output-file requirements.lock $(ARGS)
 
 clean:
