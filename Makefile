@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
+NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 # Arguments for the command that a target runs: make reproduce ARGS=--update
 ARGS ?=
 
@@ -34,7 +35,7 @@ lint: $(READY)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/nbstripout --verify $(wildcard notebooks/*.ipynb)
+	$(if $(NOTEBOOKS),$(BIN)/nbstripout --verify $(NOTEBOOKS))
 
 pytest: $(READY)
 	$(BIN)/pytest $(ARGS)
