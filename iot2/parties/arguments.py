@@ -1,0 +1,38 @@
+"""Arguments of a party's, checked in one place."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+
+from iot2.errors import ParameterError
+
+
+def check_messages(messages: Sequence[bytes], choices: int) -> None:
+    """Raise `ParameterError` unless these are `choices` byte strings of one length >= 1."""
+    if len(messages) != choices:
+        raise ParameterError(f"a transfer takes {choices} messages, got {len(messages)}")
+    if not all(isinstance(m, bytes) for m in messages):
+        raise ParameterError("messages must be bytes")
+    lengths = sorted({len(m) for m in messages})
+    if len(lengths) != 1 or not 1 <= lengths[0] < 1 << 32:
+        raise ParameterError(
+            f"the messages of a transfer must have one length of at least 1 byte, got {lengths}"
+        )
+
+
+def check_choice(choice: object, choices: int) -> int:
+    """The choice as an int; `ParameterError`, which does not tell it, unless 0 <= b < c."""
+    try:
+        number = operator.index(choice)  # type: ignore[arg-type]
+    except TypeError:
+        number = -1
+    if not 0 <= number < choices:
+        raise ParameterError(f"a choice must be an integer from 0 to {choices - 1}")
+    return number
+
+
+def check_count(count: object) -> None:
+    """Raise `ParameterError` unless `count` is an integer of at least 0."""
+    if not isinstance(count, int) or count < 0:
+        raise ParameterError(f"count must be an integer of at least 0, got {count!r}")

@@ -1,0 +1,327 @@
+"""The receiver of the compact variant (specification, sections 3 and 5)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, overload
+
+from gmpy2 import mpz
+
+from iot2.arithmetic.blum import absolute
+from iot2.arithmetic.uniform import EXTRA_BYTES, RandBytes, draw
+from iot2.errors import MessageError, ParameterError, ProofError, StateError
+from iot2.parties.arguments import check_choice, check_count
+from iot2.protocol import compact as steps
+from iot2.protocol.framing import KEY_BYTES, KEY_COMPACT, key_frame, pad, u64
+from iot2.protocol.selection import masked as masked_selection
+from iot2.protocol.selection import masked_rows
+from iot2.wire.ciphertexts import CIPHERTEXTS
+from iot2.wire.header import HEADER, QUERY, REPLY, VERSION, check_sid
+from iot2.wire.messages import Query, Reply
+from iot2.wire.public_key import PublicKey
+
+BODY = CIPHERTEXTS.size  # where the ciphertexts of a reply begin
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from iot2.wire.batch import QueryBatch, ReplyBatch
+
+_SENT, _DONE = 1, 2  # states of a tuple; 0 is ready
+_ERASED_KEY = bytes(KEY_BYTES)
+_TUPLES_PER_READ = 512
+
+
+class Receiver:
+    """The receiver of one compact session: pre-computes offline, then selects and XORs.
+
+    Its tuples are kept side by side in byte arrays: framed queries, keys,
+    states and choices. Each serves one transfer; the queries of a tuple are
+    overwritten as soon as one of them is taken, its key as soon as it is used.
+
+    Args:
+        public: the sender's key. It is verified here, unless it is trusted.
+        sid: 16 bytes, from the sender's `Session`.
+        trusted_fingerprint: of a key known to be good (verified earlier, or
+            had from a trusted place): skips the proof, refuses any other key.
+        masked: select by masks over all options instead of by index.
+        randbytes: count -> bytes; n + 16 bytes are drawn for each transfer.
+
+    Raises:
+        ProofError: the key fails its check, or is not the trusted one.
+    """
+
+    def __init__(
+        self,
+        public: PublicKey,
+        sid: bytes,
+        *,
+        trusted_fingerprint: bytes | None = None,
+        masked: bool = False,
+        randbytes: RandBytes = os.urandom,
+    ) -> None:
+        check_sid(sid)
+        if trusted_fingerprint is None:
+            public.verify()
+        elif trusted_fingerprint != public.fingerprint:
+            raise ProofError(
+                f"expected the key with fingerprint {trusted_fingerprint.hex()}, "
+                f"got {public.fingerprint.hex()}"
+            )
+        self.public, self.sid, self.masked = public, sid, masked
+        self._randbytes = randbytes
+        self._choices, self._size = public.choices, public.size
+        self._query_start = bytes((VERSION, QUERY)) + sid
+        self._reply_start = bytes((VERSION, REPLY)) + sid
+        self._query_size = HEADER.size + public.size
+        self._tuple_size = self._query_size * public.choices
+        self._erased_queries = bytes(self._tuple_size)
+        self._frame = key_frame(KEY_COMPACT, public.fingerprint, sid, public.modulus)
+        # Tuple i is entry i - _first of the states, choices and keys, and, as
+        # long as it is ready, entry i - _next of the queries.
+        self._first = 0
+        self._next = 0
+        self._queries_at = 0
+        self._queries = bytearray()
+        self._keys = bytearray()
+        self._states = bytearray()
+        self._chosen = bytearray()
+
+    @property
+    def available(self) -> int:
+        """How many transfers are pre-computed and not yet used."""
+        return self._first + len(self._states) - self._next
+
+    def precompute(self, count: int) -> None:
+        """The offline phase of `count` more transfers: three products mod N and a hash each.
+
+        Raises:
+            ParameterError: `count` is negative or no integer.
+        """
+        check_count(count)
+        self._forget_finished()
+        while count > 0:
+            part = min(count, _TUPLES_PER_READ)
+            self._precompute(part)
+            count -= part
+
+    def _precompute(self, count: int) -> None:
+        N, z, size = self.public.modulus, self.public.z, self._size
+        before, after = self._frame
+        step = size + EXTRA_BYTES
+        drawn = draw(self._randbytes, step * count)
+        first = self._first + len(self._states)
+        queries, keys = [], []
+        for k in range(count):
+            w = mpz.from_bytes(drawn[k * step : (k + 1) * step], "big") % N
+            x, residues = steps.receiver_offline(w, z, N)
+            index = u64(first + k)
+            root = absolute(x, N).to_bytes(size, "big")
+            keys.append(sha256(before + index + after + root).digest())
+            start = self._query_start + index
+            for u in residues:
+                queries.append(start)
+                queries.append(u.to_bytes(size, "big"))
+        self._queries += b"".join(queries)
+        self._keys += b"".join(keys)
+        self._chosen += bytes(count)
+        self._states += bytes(count)
+
+    def _forget_finished(self) -> None:
+        """Give back the room of tuples that were used, from the oldest on."""
+        del self._queries[: self._queries_at]
+        self._queries_at = 0
+        finished = len(self._states) - len(self._states.lstrip(bytes((_DONE,))))
+        del self._states[:finished], self._chosen[:finished], self._keys[: finished * KEY_BYTES]
+        self._first += finished
+
+    def choose(self, choice: int) -> Query:
+        """y = u_b of the next pre-computed tuple, which is spent by it.
+
+        Args:
+            choice: b, from 0 to c - 1.
+
+        Raises:
+            ParameterError: the choice is out of range; no tuple is spent.
+            StateError: no tuple is left; call `precompute`.
+        """
+        index, position = self._next, self._next - self._first
+        if type(choice) is not int or not 0 <= choice < self._choices:
+            choice = check_choice(choice, self._choices)
+        if position >= len(self._states):
+            raise StateError("no pre-computed transfer is left: call precompute first")
+        at, size = self._queries_at, self._query_size
+        end = at + self._tuple_size
+        self._states[position] = _SENT
+        self._chosen[position] = choice
+        self._next = index + 1
+        self._queries_at = end
+        if self.masked:
+            options = [bytes(self._queries[k : k + size]) for k in range(at, end, size)]
+            encoded = masked_selection(options, choice)
+        else:
+            start = at + choice * size
+            encoded = bytes(self._queries[start : start + size])
+        self._queries[at:end] = self._erased_queries
+        return Query.trusted(encoded, index)
+
+    def retrieve(self, reply: Reply) -> bytes:
+        """m_b = c_b ^ pad(k): the chosen message, as long as the sender's were.
+
+        Raises:
+            MessageError: no reply of this session, or another number of
+                ciphertexts (which discards the tuple).
+            StateError: no query for this index is open: not sent, or answered before.
+        """
+        if type(reply) is not Reply or reply.encoded[:18] != self._reply_start:
+            raise self._foreign(reply)
+        position = reply.index - self._first
+        if reply.choices != self._choices:
+            self.discard(reply.index)
+            raise MessageError(
+                f"a reply must carry {self._choices} ciphertexts, carries {reply.choices}"
+            )
+        if not 0 <= position < len(self._states) or self._states[position] != _SENT:
+            raise StateError(f"no query with index {reply.index} is open")
+        key_at, length = position * KEY_BYTES, reply.length
+        key = bytes(self._keys[key_at : key_at + KEY_BYTES])
+        self._states[position] = _DONE
+        self._keys[key_at : key_at + KEY_BYTES] = _ERASED_KEY
+        choice = self._chosen[position]
+        if self.masked:
+            return steps.decrypt(key, masked_selection(reply.ciphertexts, choice))
+        start = BODY + choice * length
+        return steps.decrypt(key, reply.encoded[start : start + length])
+
+    def _foreign(self, reply: object) -> MessageError:
+        if type(reply) is not Reply:
+            return MessageError(f"expected a Reply, got {type(reply).__name__}")
+        return MessageError("this reply belongs to another session")
+
+    def discard(self, index: int) -> None:
+        """Give up the transfer with this index, if its query is open: its key is erased."""
+        position = index - self._first
+        if 0 <= position < len(self._states) and self._states[position] == _SENT:
+            self._states[position] = _DONE
+            self._keys[position * KEY_BYTES : (position + 1) * KEY_BYTES] = _ERASED_KEY
+
+    @overload
+    def choose_many(self, choices: NDArray[Any]) -> QueryBatch: ...
+    @overload
+    def choose_many(self, choices: Sequence[int]) -> list[Query]: ...
+    def choose_many(self, choices: Sequence[int] | NDArray[Any]) -> QueryBatch | list[Query]:
+        """Queries for the next len(choices) tuples, in order.
+
+        Args:
+            choices: b of each transfer: a sequence of integers, or an integer
+                array of shape (count,).
+
+        Returns:
+            A list of `Query` for a sequence, a `QueryBatch` for an array.
+
+        Raises:
+            ParameterError: a choice is out of range, or none is given.
+            StateError: too few tuples are left. No tuple is spent by an error.
+        """
+        import numpy as np
+
+        from iot2.wire.batch import QueryBatch
+
+        chosen = np.asarray(choices)
+        if chosen.ndim != 1 or not chosen.size or not np.issubdtype(chosen.dtype, np.integer):
+            raise ParameterError("choices must be at least one integer, in one dimension")
+        if chosen.min() < 0 or chosen.max() >= self._choices:
+            raise ParameterError(f"every choice must be from 0 to {self._choices - 1}")
+        count, position = len(chosen), self._next - self._first
+        if count > self.available:
+            raise StateError(f"{self.available} pre-computed transfers are left, {count} are asked")
+        self._states[position : position + count] = bytes((_SENT,)) * count
+        self._chosen[position : position + count] = chosen.astype(np.uint8).tobytes()
+        self._next += count
+        start, end = self._queries_at, self._queries_at + count * self._tuple_size
+        self._queries_at = end
+        with memoryview(self._queries)[start:end] as view:
+            options = np.frombuffer(view, np.uint8).reshape(count, self._choices, -1)
+            if self.masked:
+                taken = masked_rows(options, chosen)
+            else:
+                taken = options[np.arange(count), chosen]
+            encoded = taken.tobytes()
+            options[:] = 0
+            del options
+        batch = QueryBatch(encoded, self._query_size)
+        return batch if chosen is choices else list(batch)
+
+    @overload
+    def retrieve_many(self, replies: ReplyBatch) -> NDArray[np.uint8]: ...
+    @overload
+    def retrieve_many(self, replies: Sequence[Reply]) -> list[bytes]: ...
+    def retrieve_many(
+        self, replies: ReplyBatch | Sequence[Reply]
+    ) -> NDArray[np.uint8] | list[bytes]:
+        """The chosen messages of many replies, which may come in any order.
+
+        Returns:
+            For a `ReplyBatch` an array of shape (count, L), uint8; for a
+            sequence of `Reply` a list of bytes; in the order of the replies.
+
+        Raises:
+            MessageError, StateError: as `retrieve`. Every open tuple that the
+                batch names is then discarded.
+        """
+        from iot2.wire.batch import ReplyBatch
+
+        if not isinstance(replies, ReplyBatch):
+            try:
+                return [self.retrieve(reply) for reply in replies]
+            except (MessageError, StateError):
+                for reply in replies:
+                    if isinstance(reply, Reply) and reply.sid == self.sid:
+                        self.discard(reply.index)
+                raise
+        return self._retrieve_batch(replies)
+
+    def _retrieve_batch(self, replies: ReplyBatch) -> NDArray[np.uint8]:
+        import numpy as np
+
+        if not replies.starts_with(self._reply_start):
+            raise MessageError("a reply of this batch belongs to another session")
+        count, length = len(replies), replies.length
+        positions = replies.indexes - np.uint64(self._first)  # wraps where it is negative
+        states = np.frombuffer(self._states, np.uint8)
+        inside = positions < len(states)
+        open_ = np.zeros(count, bool)
+        open_[inside] = states[positions[inside]] == _SENT
+        named = positions[open_]
+        keys = np.frombuffer(self._keys, np.uint8).reshape(-1, KEY_BYTES)
+        taken, chosen = keys[named], np.frombuffer(self._chosen, np.uint8)[named]
+        states[named] = _DONE
+        keys[named] = 0
+        del states, keys
+        if replies.choices != self._choices:
+            raise MessageError(
+                f"a reply must carry {self._choices} ciphertexts, carries {replies.choices}"
+            )
+        if len(named) != count or len(np.unique(named)) != count:
+            raise StateError("a reply of this batch has no open query, or two have one index")
+        ciphertexts = replies.ciphertexts
+        if self.masked:
+            messages = masked_rows(ciphertexts, chosen)
+        else:
+            messages = ciphertexts[np.arange(count), chosen]
+        if length <= KEY_BYTES:
+            pads = taken[:, :length]
+        else:
+            joined = b"".join(pad(key.tobytes(), length) for key in taken)
+            pads = np.frombuffer(joined, np.uint8).reshape(count, length)
+        return messages ^ pads
+
+    def __repr__(self) -> str:
+        fp = self.public.fingerprint.hex()[:16]
+        return (
+            f"Receiver(sid={self.sid.hex()[:8]}..., fingerprint={fp}..., "
+            f"available={self.available})"
+        )
