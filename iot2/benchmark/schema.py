@@ -284,9 +284,9 @@ def _check_rows(table: Table, frame: pd.DataFrame, body: Rows) -> None:
     step = {name: frame[f"{name}_{table.unit}"] for name in STEPS}
     refuse(
         step["receiver_online"] != step["receiver_choose"] + step["receiver_retrieve"],
-        "receiver_online: expected choose + retrieve",
+        f"receiver_online_{table.unit}: expected choose + retrieve",
     )
     refuse(
         step["receiver_total"] != step["receiver_offline"] + step["receiver_online"],
-        "receiver_total: expected offline + online",
+        f"receiver_total_{table.unit}: expected offline + online",
     )

@@ -1,0 +1,82 @@
+"""A small complete run with made-up samples."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from iot2.benchmark.platform_record import Clocks, Machine, PlatformRecord
+from iot2.benchmark.schema import Table
+
+Frames = dict[Table, pd.DataFrame]
+
+TABLES = (
+    *(Table(kind, 512) for kind in ("six", "compact", "batch", "blocks", "keys")),
+    *(Table(kind, 512, "cycles") for kind in ("six", "compact")),
+    Table("simplest"),
+    Table("simplest", unit="cycles"),
+    Table("precomputed"),
+    Table("bytes"),
+)
+
+
+def made_up(table: Table, rows: int = 12, seed: int = 1) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    columns: dict[str, object] = {}
+    for column in table.columns:
+        if column.name == "choice":
+            columns[column.name] = rng.integers(0, 2, rows)
+        elif column.kind == "count":
+            columns[column.name] = rng.integers(1, 10**6, rows)
+        elif column.kind == "real":
+            columns[column.name] = rng.integers(1, 10**6, rows) / 1000
+        else:
+            columns[column.name] = rng.choice(list(column.words) or ["word"], rows)
+    frame = pd.DataFrame(columns)
+    unit = table.unit
+    if f"receiver_total_{unit}" in frame:
+        online = frame[f"receiver_choose_{unit}"] + frame[f"receiver_retrieve_{unit}"]
+        frame[f"receiver_online_{unit}"] = online
+        frame[f"receiver_total_{unit}"] = frame[f"receiver_offline_{unit}"] + online
+    return frame
+
+
+@pytest.fixture
+def frames() -> Frames:
+    return {table: made_up(table) for table in TABLES}
+
+
+@pytest.fixture
+def make_record() -> Callable[..., PlatformRecord]:
+    def make(run_id: str = "0" * 32, complete: bool = True) -> PlatformRecord:
+        return PlatformRecord(
+            run_id=run_id,
+            platform="toy",
+            date="2026-01-01T00:00:00+00:00",
+            complete=complete,
+            bits=(512,),
+            iterations=12,
+            warm_up=2,
+            message_bytes=16,
+            machine=Machine("Toy CPU", "toy64", 1, 2, None, 1000.0, None, 2**30, "Toy 1.0"),
+            python="CPython 3.11.2",
+            libraries={"gmpy2": "2.2.1"},
+            exponentiation="gmpy2",
+            commit=None,
+            dirty=None,
+            affinity=(1,),
+            pinned=True,
+            load_average=(0.0, 0.1, 0.2),
+            clocks=Clocks("perf_counter_ns", 50.0, 1.0, "none", "none", "none", None, None, "why"),
+            stable=True,
+            warnings=(),
+        )
+
+    return make
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "performances" / "toy"
