@@ -6,7 +6,7 @@ import os
 import threading
 from dataclasses import dataclass, field
 
-from gmpy2 import invert, is_prime, mpz
+from gmpy2 import invert, is_prime, mpz, powmod
 
 from iot2.arithmetic.exponentiation import PairedPowers, paired_powers
 from iot2.arithmetic.uniform import RandBytes, draw, unit
@@ -71,7 +71,9 @@ class BlumModulus:
         if self.p == self.q:
             raise ParameterError("p and q must differ, and are the same")
         self.N = self.p * self.q
-        self.powers = paired_powers(self.p, self.q, (self.p + 1) // 4, (self.q + 1) // 4)
+        # (p + 1) / 4 and (q + 1) / 4, since both are 3 (mod 4).
+        d_p, d_q = (mpz(1) + (prime >> 2) for prime in (self.p, self.q))
+        self.powers = paired_powers(self.p, self.q, d_p, d_q)
         self._q_inverse = invert(self.q, self.p)
         self._blinding = _Blinding()
 
@@ -88,7 +90,7 @@ class BlumModulus:
         pair = self._blinding.pair
         if pair is None:
             g = unit(self.N, os.urandom)
-            pair = pow(g, 4, self.N), pow(g, -2, self.N)
+            pair = powmod(g, 4, self.N), powmod(g, -2, self.N)
         self._blinding.pair = pair[0] * pair[0] % self.N, pair[1] * pair[1] % self.N
         return pair
 

@@ -33,7 +33,10 @@ _CONSTANT_TIME_FLAG = 0x04  # BN_FLG_CONSTTIME of <openssl/bn.h>
 class PairedPowers(Protocol):
     """x -> (x^d_p mod p, x^d_q mod q) for fixed secret p, q, d_p, d_q."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """The engine, as `iot2 bench` says it."""
+        ...
 
     def __call__(self, x_p: mpz, x_q: mpz) -> tuple[mpz, mpz]:
         """(x_p^d_p mod p, x_q^d_q mod q) for 0 <= x_p < p, 0 <= x_q < q."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from gmpy2 import gcd, invert, mpz
+from gmpy2 import gcd, invert, mpz, powmod
 
 from iot2.arithmetic.blum import BlumModulus, blum_primes, far_apart
 from iot2.arithmetic.uniform import RandBytes, draw, unit
@@ -70,9 +70,9 @@ class SenderKey:
     @classmethod
     def from_primes(
         cls,
-        p: int,
-        q: int,
-        sigma: Sequence[int],
+        p: int | mpz,
+        q: int | mpz,
+        sigma: Sequence[int] | Sequence[mpz],
         reject_seed: bytes,
         *,
         insecure: bool = False,
@@ -91,8 +91,8 @@ class SenderKey:
         Raises:
             ParameterError: naming the condition that fails, never a value.
         """
-        sigma = tuple(mpz(x) for x in sigma)
-        _check_choices(len(sigma) + 1)
+        units = tuple(mpz(x) for x in sigma)
+        _check_choices(len(units) + 1)
         if not isinstance(reject_seed, bytes) or len(reject_seed) != KEY_BYTES:
             raise ParameterError(f"reject_seed must be {KEY_BYTES} bytes")
         secret = BlumModulus(mpz(p), mpz(q))
@@ -100,14 +100,14 @@ class SenderKey:
         check_size(bits, insecure=insecure)
         if not insecure:
             _check_shape(secret, bits)
-        if any(not 0 < x < N or gcd(x, N) != 1 for x in sigma):
+        if any(not 0 < x < N or gcd(x, N) != 1 for x in units):
             raise ParameterError("every sigma_j must be a unit with 0 < sigma < N, and one is not")
-        z = tuple(pow(x, 4, N) for x in sigma)
+        z = tuple(powmod(x, 4, N) for x in units)
         if len({mpz(1), *z}) != len(z) + 1:
             raise ParameterError("every z_j must differ from 1 and from the others: draw new units")
-        e, responses = prove(N, sigma, z, [unit(N, os.urandom) for _ in range(ROUNDS)])
+        e, responses = prove(N, units, z, [unit(N, os.urandom) for _ in range(ROUNDS)])
         public = PublicKey(N, z, e, responses, insecure=insecure)
-        return cls._from_parts(secret, sigma, reject_seed, public)
+        return cls._from_parts(secret, units, reject_seed, public)
 
     @classmethod
     def _from_parts(
@@ -189,7 +189,7 @@ class SenderKey:
             # The cause could name a secret value, so it is not chained.
             raise DataError(f"{path}: the key is damaged (a part does not parse)") from None
         belongs = public.modulus == secret.N and public.z == tuple(
-            pow(x, 4, secret.N) for x in sigma
+            powmod(x, 4, secret.N) for x in sigma
         )
         if not belongs or len(seed) != KEY_BYTES:
             raise DataError(f"{path}: the parts of the key do not belong together")

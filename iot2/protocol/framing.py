@@ -33,7 +33,7 @@ INDEX_LIMIT = 1 << 64
 
 
 def framed(tag: str, *parts: bytes) -> bytes:
-    """"iot2/v1/" || tag || 0x00 || len32(a) || a || len32(b) || b ..., unambiguous by its lengths."""
+    """The label "iot2/v1/tag", a zero byte, and each part after its len32: unambiguous."""
     head = b"iot2/v1/" + tag.encode("ascii") + b"\0"
     return head + b"".join(len32(len(part)) + part for part in parts)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gmpy2 import gcd, invert, mpz
+from gmpy2 import gcd, invert, mpz, powmod
 
 from iot2.arithmetic.blum import absolute
 from iot2.errors import ProofError
@@ -41,7 +41,7 @@ def prove(
     modulus: mpz, sigma: Sequence[mpz], z: Sequence[mpz], r: Sequence[mpz]
 ) -> tuple[bytes, tuple[mpz, ...]]:
     """(e, s_0 ... s_127), with s_i = |r_i prod_j sigma_j^e_(i,j)| for 128 random units r_i."""
-    e = _challenge(modulus, z, [pow(unit, 4, modulus) for unit in r])
+    e = _challenge(modulus, z, [powmod(unit, 4, modulus) for unit in r])
     responses = []
     for unit, row in zip(r, challenge_bits(e, len(z) + 1), strict=True):
         s = unit
@@ -80,7 +80,7 @@ def check_proof(modulus: mpz, z: Sequence[mpz], e: bytes, responses: Sequence[mp
     inverses = [invert(z_j, modulus) for z_j in z]
     commitments = []
     for s, row in zip(responses, challenge_bits(e, len(z) + 1), strict=True):
-        t = pow(s, 4, modulus)
+        t = powmod(s, 4, modulus)
         for bit, inverse in zip(row, inverses, strict=True):
             if bit:
                 t = t * inverse % modulus

@@ -78,9 +78,7 @@ def arrange(slots: list[Slot], swaps: int) -> list[Slot]:
     return [*((b, a) if swaps & 1 else (a, b)), *((d, c) if swaps & 2 else (c, d))]
 
 
-def encrypt(
-    slots: list[Slot], m0: bytes, m1: bytes
-) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
+def encrypt(slots: list[Slot], m0: bytes, m1: bytes) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
     """(four ciphertexts, four digests) of the arranged slots: m0 twice, then m1 twice."""
     ciphertexts = tuple(
         xor(m, pad(k, len(m))) for (k, _), m in zip(slots, (m0, m0, m1, m1), strict=True)

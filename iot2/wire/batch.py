@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, overloa
 
 from iot2.errors import MessageError
 from iot2.wire import header as h
-from iot2.wire.header import HEADER, VERSION
 from iot2.wire.ciphertexts import CIPHERTEXTS
+from iot2.wire.header import HEADER, VERSION
 from iot2.wire.messages import Query, Reply
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class ReplyBatch(Batch[Reply]):
     LEAST: ClassVar[int] = BODY + 2
 
     def __post_init__(self) -> None:
-        super(ReplyBatch, self).__post_init__()
+        super().__post_init__()
         first = Reply.from_bytes(self.encoded[: self.stride])
         if not (self.rows[:, HEADER.size : BODY] == self.rows[0, HEADER.size : BODY]).all():
             raise MessageError(
@@ -140,7 +140,7 @@ class ReplyBatch(Batch[Reply]):
     @property
     def ciphertexts(self) -> NDArray[np.uint8]:
         """Shape (count, c, L), uint8, read-only."""
-        body = self.rows[:, BODY :]
+        body = self.rows[:, BODY:]
         return body.reshape(len(self), self.choices, self.length)
 
     @classmethod

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, field
-from typing import ClassVar, Final, Self
+from typing import ClassVar, Self
 
 from iot2.errors import MessageError, ParameterError
 from iot2.protocol.framing import KEY_BYTES
@@ -144,8 +144,8 @@ class Session:
         fingerprint: 32 bytes, of the sender's key.
     """
 
-    COMPACT: ClassVar[Final[int]] = 1
-    SIX: ClassVar[Final[int]] = 2
+    COMPACT: ClassVar[int] = 1
+    SIX: ClassVar[int] = 2
 
     variant: int
     sid: bytes

@@ -256,7 +256,9 @@ class Receiver:
         return batch if chosen is choices else list(batch)
 
     @overload
-    def retrieve_many(self, replies: ReplyBatch) -> NDArray[np.uint8]: ...
+    def retrieve_many(  # type: ignore[overload-overlap]
+        self, replies: ReplyBatch
+    ) -> NDArray[np.uint8]: ...
     @overload
     def retrieve_many(self, replies: Sequence[Reply]) -> list[bytes]: ...
     def retrieve_many(
@@ -317,7 +319,8 @@ class Receiver:
         else:
             joined = b"".join(pad(key.tobytes(), length) for key in taken)
             pads = np.frombuffer(joined, np.uint8).reshape(count, length)
-        return messages ^ pads
+        opened: NDArray[np.uint8] = messages ^ pads
+        return opened
 
     def __repr__(self) -> str:
         fp = self.public.fingerprint.hex()[:16]

@@ -29,11 +29,9 @@ if TYPE_CHECKING:
     Messages = Sequence[Sequence[bytes]] | NDArray[np.uint8]
 
 
-def _messages_of_each(
-    messages: Messages, count: int, choices: int
-) -> Sequence[Sequence[bytes]]:
+def _messages_of_each(messages: Messages, count: int, choices: int) -> Sequence[Sequence[bytes]]:
     """The messages of each of `count` transfers as bytes, checked."""
-    if hasattr(messages, "dtype"):
+    if not isinstance(messages, Sequence):
         shape, kind = messages.shape, messages.dtype
         if kind != "uint8" or len(shape) != 3 or shape[:2] != (count, choices) or not shape[2]:
             raise ParameterError(
@@ -86,9 +84,7 @@ def seal(key: SenderKey, sid: bytes, query: Query, messages: Sequence[bytes]) ->
     return _sealed(key, sid, query.index, check_query(key, sid, query), messages)
 
 
-def _sealed(
-    key: SenderKey, sid: bytes, index: int, y: mpz, messages: Sequence[bytes]
-) -> Reply:
+def _sealed(key: SenderKey, sid: bytes, index: int, y: mpz, messages: Sequence[bytes]) -> Reply:
     keys = steps.sender_keys(
         key.secret, key.rho_inverse, key.reject_seed, key.fingerprint, sid, index, y
     )
@@ -148,7 +144,7 @@ class Sender:
         return _sealed(self.key, self.sid, query.index, y, messages)
 
     @overload
-    def answer_many(
+    def answer_many(  # type: ignore[overload-overlap]
         self, queries: QueryBatch, messages: Messages, *, workers: int = 1
     ) -> ReplyBatch: ...
     @overload
@@ -187,6 +183,8 @@ class Sender:
         else:
             residues, indexes = self._check_batch(queries)
         rows = _messages_of_each(messages, len(indexes), self.key.choices)
+        if isinstance(queries, QueryBatch) and len({len(row[0]) for row in rows}) != 1:
+            raise ParameterError("the messages of a batch must have one length, and have several")
         self.mark_used(indexes)
 
         def sealed(index: int, y: mpz, row: Sequence[bytes]) -> Reply:
