@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, overload
 
 from iot2.errors import MessageError
-from iot2.wire import header as h
-from iot2.wire.ciphertexts import CIPHERTEXTS
-from iot2.wire.header import HEADER, VERSION
+from iot2.wire.ciphertexts import CIPHERTEXTS, CiphertextsMessage
+from iot2.wire.header import HEADER, VERSION, check_start
+from iot2.wire.message import Message
 from iot2.wire.messages import Query, Reply
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 BODY = CIPHERTEXTS.size
 """Where the ciphertexts of a reply begin."""
 
-_M = TypeVar("_M", Query, Reply)
+_M = TypeVar("_M", bound=Message)
+_C = TypeVar("_C", bound=CiphertextsMessage)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -111,16 +112,15 @@ class QueryBatch(Batch[Query]):
         return cls(data, stride)
 
 
-class ReplyBatch(Batch[Reply]):
-    """Concatenated messages of kind 3, all with the same c and L."""
+class CiphertextsBatch(Batch[_C]):
+    """Concatenated messages of one kind, all with the same c and L."""
 
     __slots__ = ()
-    MESSAGE: ClassVar[Any] = Reply
     LEAST: ClassVar[int] = BODY + 2
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        first = Reply.from_bytes(self.encoded[: self.stride])
+        first = self.MESSAGE.from_bytes(self.encoded[: self.stride])
         if not (self.rows[:, HEADER.size : BODY] == self.rows[0, HEADER.size : BODY]).all():
             raise MessageError(
                 f"every reply of a batch must carry {first.choices} ciphertexts "
@@ -146,6 +146,13 @@ class ReplyBatch(Batch[Reply]):
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """Parse replies; the first tells c and L; `MessageError` where they are not whole."""
-        h.check_start(data, h.REPLY, "batch of replies", BODY)
+        check_start(data, cls.MESSAGE.KIND, "batch of replies", BODY)
         choices, length = int.from_bytes(data[26:28]), int.from_bytes(data[28:32])
         return cls(data, BODY + choices * length)
+
+
+class ReplyBatch(CiphertextsBatch[Reply]):
+    """Concatenated messages of kind 3, all with the same c and L."""
+
+    __slots__ = ()
+    MESSAGE: ClassVar[Any] = Reply
