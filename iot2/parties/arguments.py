@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from iot2.errors import ParameterError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Messages: TypeAlias = "Sequence[Sequence[bytes]] | NDArray[np.uint8]"
+"""The c messages of each of many transfers; an array has shape (count, c, L)."""
 
 
 def check_messages(messages: Sequence[bytes], choices: int) -> None:
@@ -36,3 +44,20 @@ def check_count(count: object) -> None:
     """Raise `ParameterError` unless `count` is an integer of at least 0."""
     if not isinstance(count, int) or count < 0:
         raise ParameterError(f"count must be an integer of at least 0, got {count!r}")
+
+
+def messages_of_each(messages: Messages, count: int, choices: int) -> Sequence[Sequence[bytes]]:
+    """The messages of each of `count` transfers as bytes, checked."""
+    if not isinstance(messages, Sequence):
+        shape, kind = messages.shape, messages.dtype
+        if kind != "uint8" or len(shape) != 3 or shape[:2] != (count, choices) or not shape[2]:
+            raise ParameterError(
+                f"an array of messages must be uint8 of shape ({count}, {choices}, L), "
+                f"got {kind} of shape {shape}"
+            )
+        return [[row.tobytes() for row in rows] for rows in messages]
+    if len(messages) != count:
+        raise ParameterError(f"expected the messages of {count} transfers, got {len(messages)}")
+    for row in messages:
+        check_messages(row, choices)
+    return messages

@@ -12,7 +12,7 @@ from gmpy2 import mpz
 
 from iot2.arithmetic.uniform import RandBytes, draw
 from iot2.errors import MessageError, ParameterError, StateError
-from iot2.parties.arguments import check_messages
+from iot2.parties.arguments import Messages, check_messages, messages_of_each
 from iot2.parties.intervals import IntervalSet
 from iot2.parties.sender_key import SenderKey
 from iot2.protocol import compact as steps
@@ -21,29 +21,7 @@ from iot2.wire.header import HEADER, QUERY, VERSION, check_sid
 from iot2.wire.messages import Query, Reply, Session
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from iot2.wire.batch import QueryBatch, ReplyBatch
-
-    Messages = Sequence[Sequence[bytes]] | NDArray[np.uint8]
-
-
-def _messages_of_each(messages: Messages, count: int, choices: int) -> Sequence[Sequence[bytes]]:
-    """The messages of each of `count` transfers as bytes, checked."""
-    if not isinstance(messages, Sequence):
-        shape, kind = messages.shape, messages.dtype
-        if kind != "uint8" or len(shape) != 3 or shape[:2] != (count, choices) or not shape[2]:
-            raise ParameterError(
-                f"an array of messages must be uint8 of shape ({count}, {choices}, L), "
-                f"got {kind} of shape {shape}"
-            )
-        return [[row.tobytes() for row in rows] for rows in messages]
-    if len(messages) != count:
-        raise ParameterError(f"expected the messages of {count} transfers, got {len(messages)}")
-    for row in messages:
-        check_messages(row, choices)
-    return messages
 
 
 def check_residue(key: SenderKey, residue: bytes) -> mpz:
@@ -182,7 +160,7 @@ class Sender:
             indexes = [query.index for query in queries]
         else:
             residues, indexes = self._check_batch(queries)
-        rows = _messages_of_each(messages, len(indexes), self.key.choices)
+        rows = messages_of_each(messages, len(indexes), self.key.choices)
         if isinstance(queries, QueryBatch) and len({len(row[0]) for row in rows}) != 1:
             raise ParameterError("the messages of a batch must have one length, and have several")
         self.mark_used(indexes)
