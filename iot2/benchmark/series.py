@@ -1,0 +1,122 @@
+"""Raw samples of one case, taken chunk by chunk beside the other cases."""
+
+import gc
+import os
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+import pandas as pd
+
+from iot2.benchmark.schema import Table
+from iot2.benchmark.transfers import Now, Once, Sample
+
+MESSAGE_BYTES: Final = 16
+"""Length of the messages that the benchmark transfers: a 128-bit key."""
+
+
+@dataclass(slots=True)
+class Series:
+    """One case: a session, a clock, and the samples taken so far.
+
+    Args:
+        table: where the samples go.
+        labels: the table's columns beside iteration, choice and steps.
+        once: the session's next transfer.
+        now: the clock or the cycle counter.
+        count: samples wanted.
+    """
+
+    table: Table
+    labels: dict[str, str | int]
+    once: Once
+    now: Now
+    count: int
+    choices: list[int] = field(default_factory=list)
+    samples: list[Sample] = field(default_factory=list)
+
+    def warm_up(self, transfers: int) -> None:
+        """Run transfers that leave no sample."""
+        for _ in range(transfers):
+            self.once(random.getrandbits(1), random_messages(), self.now)
+
+    def take(self, transfers: int) -> int:
+        """Take up to `transfers` more samples, each with a random choice; return how many."""
+        transfers = min(transfers, self.count - len(self.samples))
+        for _ in range(transfers):
+            choice, messages = random.getrandbits(1), random_messages()
+            self.samples.append(self.once(choice, messages, self.now))
+            self.choices.append(choice)
+        return transfers
+
+    def frame(self) -> pd.DataFrame:
+        """The samples under the table's columns."""
+        unit = self.table.unit
+        frame = pd.DataFrame(self.samples, columns=list(Sample._fields), dtype="int64")
+        frame["receiver_online"] = frame["receiver_choose"] + frame["receiver_retrieve"]
+        frame["receiver_total"] = frame["receiver_offline"] + frame["receiver_online"]
+        frame.columns = pd.Index([f"{step}_{unit}" for step in frame.columns])
+        frame["iteration"], frame["choice"] = range(len(frame)), self.choices
+        for name, label in self.labels.items():
+            frame[name] = label
+        return frame[[column.name for column in self.table.columns]]
+
+
+def interleaved(series: list[Series], chunk: int) -> Iterator[int]:
+    """Take every sample of every series, `chunk` from each in turn.
+
+    So a machine that slows down for a second slows every case alike, and a
+    comparison of two cases compares the same minutes.
+
+    Yields:
+        How many samples were just taken.
+    """
+    while True:
+        taken = 0
+        for one in series:
+            with no_collection():
+                step = one.take(chunk)
+            taken += step
+            if step:
+                yield step
+        if not taken:
+            return
+
+
+@contextmanager
+def settled() -> Iterator[None]:
+    """Set what is loaded already apart from the collector, so that it walks little else."""
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Collect garbage now, and none while the context lasts."""
+    gc.collect()
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def random_messages() -> tuple[bytes, bytes]:
+    """Two messages of `MESSAGE_BYTES`."""
+    return os.urandom(MESSAGE_BYTES), os.urandom(MESSAGE_BYTES)
+
+
+def gather(series: list[Series]) -> dict[Table, pd.DataFrame]:
+    """One frame for each table, its series one after the other."""
+    parts: dict[Table, list[pd.DataFrame]] = {}
+    for one in series:
+        parts.setdefault(one.table, []).append(one.frame())
+    return {table: pd.concat(frames, ignore_index=True) for table, frames in parts.items()}
