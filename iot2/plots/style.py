@@ -193,9 +193,7 @@ def save_figure(
     """
     target = Path(path)
     if target.suffix not in (".pdf", ".png"):
-        raise ParameterError(
-            f"figures are .pdf or .png, not {target.suffix!r} ({target.name})"
-        )
+        raise ParameterError(f"figures are .pdf or .png, not {target.suffix!r} ({target.name})")
     with figure_style():
         figure = Figure(figsize=(width, height), layout="constrained")
         draw(figure)
@@ -219,9 +217,7 @@ def _prefer_bundled_fonts() -> None:
     if font_manager.findfont(FONT).startswith(bundled):
         return
     manager = font_manager.fontManager
-    manager.ttflist = [
-        font for font in manager.ttflist if not font.fname.startswith(bundled)
-    ]
+    manager.ttflist = [font for font in manager.ttflist if not font.fname.startswith(bundled)]
     system = manager.ttflist
     manager.ttflist = []
     for path in sorted(font_manager.findSystemFonts(os.path.join(bundled, "ttf"))):

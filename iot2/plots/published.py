@@ -1,0 +1,28 @@
+"""The two figures that the paper publishes: shown as a marked reference, never as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A receiver's online time per transfer as published (arXiv:2606.02344)."""
+
+    device: str
+    bits: int
+    receiver_online_us: float
+    marker: str
+    """How figures show it, always hollow."""
+
+    @property
+    def label(self) -> str:
+        """Its entry in a legend."""
+        return f"published: {self.receiver_online_us:.2f} µs, {self.device}"
+
+
+PUBLISHED: Final = (
+    Published("Core i9-13900H", 3072, 2.80, "*"),
+    Published("Raspberry Pi Zero 2W", 3072, 39.90, "p"),
+)
