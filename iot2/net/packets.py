@@ -1,0 +1,96 @@
+"""Socket.IO packets of a client, bounded before they are parsed.
+
+The library itself would parse any JSON up to its buffer limit, keep up to ten
+billion announced attachments, and let a client trigger its own `connect` and
+`disconnect` handlers. This packet class is given to the server as its
+serializer; the wire format stays the default one. What is out of bounds
+becomes an event of one of the names below, so that it can be answered with a
+code under the acknowledgement that the client asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from socketio.packet import BINARY_EVENT, EVENT, Packet
+
+from iot2.net.events import CLIENT_EVENTS
+
+TOO_LARGE: Final = "frame too large"
+BROKEN: Final = "frame broken"
+
+_START = re.compile(r"[25](?:(\d{1,9})-)?(\d{1,15})?")
+"""Type, number of attachments, number of the acknowledgement (default namespace)."""
+
+
+class BoundedPacket(Packet):  # type: ignore[misc]
+    """A packet whose frames have at most `frame_bytes` and whose event is one of ours."""
+
+    frame_bytes = 1 << 20
+
+    def decode(self, encoded_packet: Any) -> int:
+        """Parse a text frame; return the number of attachments that follow."""
+        if not isinstance(encoded_packet, str):
+            raise ValueError("an attachment without its event")
+        if encoded_packet[:1] not in ("2", "5"):
+            if len(encoded_packet) > 1024:
+                raise ValueError("a control frame of this size")
+            super().decode(encoded_packet)
+            if self.packet_type in (3, 6):
+                # The server asks for no acknowledgement, so none can come.
+                raise ValueError("an unexpected kind of frame")
+            return 0
+        found = _START.match(encoded_packet)
+        attachments = int(found[1] or 0) if found else 0
+        if not found or attachments != (encoded_packet[0] == "5"):
+            raise ValueError("an event with other than none or one attachment")
+        if len(encoded_packet) > self.frame_bytes:
+            self._replace(found, TOO_LARGE)
+            return attachments
+        try:
+            super().decode(encoded_packet)
+        except (ValueError, RecursionError):
+            self._replace(found, BROKEN)
+            return attachments
+        data = self.data
+        if not isinstance(data, list) or not 1 <= len(data) <= 2 or data[0] not in _NAMES:
+            self._replace(found, BROKEN)
+        return attachments
+
+    def _replace(self, found: re.Match[str], name: str) -> None:
+        self.packet_type = BINARY_EVENT if found[1] is not None else EVENT
+        self.namespace = None
+        self.id = int(found[2]) if found[2] else None
+        self.data = [name]
+
+    def add_attachment(self, attachment: Any) -> bool:
+        """Take the attachment of a binary event; true, since there is only one."""
+        self.attachment_count = 1
+        self.attachments = [b""]
+        if not isinstance(attachment, bytes):
+            raise ValueError("a text frame in place of an attachment")
+        if len(attachment) > self.frame_bytes:
+            self.data = [TOO_LARGE]
+            return True
+        self.attachments = [attachment]
+        try:
+            self.data = self.reconstruct_binary(self.data, self.attachments)
+        except (TypeError, IndexError, RecursionError):
+            self.data = [BROKEN]
+        return True
+
+
+class _Names:
+    """`in` for values that may not be hashable."""
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name in CLIENT_EVENTS
+
+
+_NAMES: Final = _Names()
+
+
+def packet_class(frame_bytes: int) -> type[BoundedPacket]:
+    """`BoundedPacket` with this bound."""
+    return type("ServerPacket", (BoundedPacket,), {"frame_bytes": frame_bytes})
