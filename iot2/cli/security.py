@@ -1,0 +1,53 @@
+"""`iot2 security`: draw the Monte-Carlo samples of the security analysis and store them."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from iot2.security.samples import Plan, store_samples
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    plan = Plan()
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("performances/security"),
+        metavar="DIR",
+        help="folder of the CSV files and sidecars (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=plan.seed, help="determines every byte (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--draws",
+        type=int,
+        default=plan.draws,
+        metavar="K",
+        help="samples of S_l for each l (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--trajectories",
+        type=int,
+        default=plan.trajectories,
+        metavar="K",
+        help="sequences of transfers with one choice (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--transfers",
+        type=int,
+        default=plan.transfers,
+        metavar="T",
+        help="length of a sequence, a power of 2 (default: %(default)s)",
+    )
+    parser.add_argument("--force", action="store_true", help="replace files with other content")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Draw, store, and name each file as it is written."""
+    plan = Plan(args.seed, args.draws, args.trajectories, args.transfers)
+    for path in store_samples(args.out, plan, force=args.force):
+        print(path)
+    return 0
