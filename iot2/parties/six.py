@@ -16,7 +16,7 @@ from iot2.parties.intervals import IntervalSet
 from iot2.parties.sender_key import SenderKey
 from iot2.protocol import six as steps
 from iot2.protocol.compact import decrypt
-from iot2.protocol.framing import INDEX_LIMIT, SID_BYTES, u64
+from iot2.protocol.framing import INDEX_LIMIT, KEY_BYTES, SID_BYTES, u64
 from iot2.protocol.selection import masked as masked_selection
 from iot2.wire.header import OFFER, SIX_QUERY, SIX_REPLY, VERSION, check_sid
 from iot2.wire.messages import Offer, Session, SixQuery, SixReply
@@ -257,25 +257,14 @@ class SixReceiver:
         entry = self._open.pop(reply.index, None)
         if entry is None:
             raise StateError(f"no query with index {reply.index} is open")
-        pairs = self._pair(reply, entry.choice)
-        (c_first, d_first), (c_second, d_second) = pairs
-        fits = d_first == entry.digest, d_second == entry.digest
-        if not any(fits):
+        b, length = entry.choice, reply.length
+        pair = masked_selection((reply.pair(0), reply.pair(1)), b) if self.masked else reply.pair(b)
+        digests_at = 2 * length
+        first = pair[digests_at : digests_at + KEY_BYTES] == entry.digest
+        second = pair[digests_at + KEY_BYTES :] == entry.digest
+        if not (first or second):
             raise MessageError(f"none of the digests for index {reply.index} fits")
-        return decrypt(entry.key, c_first if fits[0] else c_second)
-
-    def _pair(self, reply: SixReply, b: int) -> tuple[tuple[bytes, bytes], tuple[bytes, bytes]]:
-        """The (ciphertext, digest) of both slots of pair b."""
-        ciphertexts, digests = reply.ciphertexts, reply.digests
-        slots = tuple(zip(ciphertexts, digests, strict=True))
-        if not self.masked:
-            return slots[2 * b], slots[2 * b + 1]
-        length = reply.length
-        joined = [c + d + e + f for (c, d), (e, f) in (slots[:2], slots[2:])]
-        pair = masked_selection(joined, b)
-        half = len(pair) // 2
-        first, second = pair[:half], pair[half:]
-        return (first[:length], first[length:]), (second[:length], second[length:])
+        return decrypt(entry.key, pair[:length] if first else pair[length:digests_at])
 
     def discard(self, index: int) -> None:
         """Give up the transfer with this index, if its query is open."""

@@ -10,8 +10,8 @@ from iot2.errors import MessageError, ParameterError
 from iot2.wire.header import VERSION, check_length, check_start, header
 from iot2.wire.message import Message, new_message, set_encoded, set_index
 
-CIPHERTEXTS = struct.Struct(">BB16sQHI")
-"""header, c, L."""
+CIPHERTEXTS = struct.Struct(">BB16xQHI")
+"""header (its sid passed over), c, L."""
 
 MOST = 256
 """Ciphertexts in one message."""
@@ -64,7 +64,7 @@ class CiphertextsMessage(Message):
     def from_bytes(cls, data: bytes) -> Self:
         """Parse one message; `MessageError` unless the bytes are exactly that."""
         try:
-            version, kind, _, index, choices, length = _unpack(data)
+            version, kind, index, choices, length = _unpack(data)
         except (struct.error, TypeError):
             version = kind = index = choices = length = 0
         if version != VERSION or kind != cls.KIND or type(data) is not bytes:

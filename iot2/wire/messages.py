@@ -17,13 +17,16 @@ from iot2.wire.ciphertexts import CiphertextsMessage, common_length, split
 from iot2.wire.header import HEADER, VERSION, check_length, check_start, header
 from iot2.wire.message import Message, set_encoded, set_index
 
-_SIX_REPLY = struct.Struct(">BB16sQI")  # header, L
+_SIX_REPLY = struct.Struct(">2x16xQI")  # header, of which the index, and L
+_unpack_six_reply = _SIX_REPLY.unpack_from
 _SESSION = struct.Struct(">BBB16s32s")  # version, kind, variant, sid, fingerprint
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class _ResidueMessage(Message):
     """header, one residue of n bytes."""
+
+    START: ClassVar[bytes]  # version, kind
 
     def __init__(self, sid: bytes, index: int, residue: bytes) -> None:
         if not isinstance(residue, bytes) or not residue:
@@ -43,7 +46,8 @@ class _ResidueMessage(Message):
         That the residue has n bytes and is below N is checked by the party
         that receives it.
         """
-        check_start(data, cls.KIND, cls.NAME, HEADER.size + 1)
+        if type(data) is not bytes or data[:2] != cls.START or len(data) <= HEADER.size:
+            check_start(data, cls.KIND, cls.NAME, HEADER.size + 1)
         return cls.trusted(data, int.from_bytes(data[18:26]))
 
 
@@ -52,6 +56,7 @@ class Query(_ResidueMessage):
     """Kind 2, R -> S: header, y."""
 
     KIND: ClassVar[int] = h.QUERY
+    START: ClassVar[bytes] = bytes((VERSION, h.QUERY))
     NAME: ClassVar[str] = "query"
 
 
@@ -60,6 +65,7 @@ class Offer(_ResidueMessage):
     """Kind 4, S -> R: header, z_i."""
 
     KIND: ClassVar[int] = h.OFFER
+    START: ClassVar[bytes] = bytes((VERSION, h.OFFER))
     NAME: ClassVar[str] = "offer"
 
 
@@ -68,6 +74,7 @@ class SixQuery(_ResidueMessage):
     """Kind 5, R -> S: header, y."""
 
     KIND: ClassVar[int] = h.SIX_QUERY
+    START: ClassVar[bytes] = bytes((VERSION, h.SIX_QUERY))
     NAME: ClassVar[str] = "six-query"
 
 
@@ -88,8 +95,8 @@ class SixReply(Message):
     """
 
     KIND: ClassVar[int] = h.SIX_REPLY
+    START: ClassVar[bytes] = bytes((VERSION, h.SIX_REPLY))
     NAME: ClassVar[str] = "six-reply"
-    BODY: ClassVar[int] = _SIX_REPLY.size
 
     length: int = field(compare=False)
 
@@ -113,6 +120,13 @@ class SixReply(Message):
         """Four, L bytes each."""
         return split(self.encoded, _SIX_REPLY.size, self.length, 4)
 
+    def pair(self, b: int) -> bytes:
+        """Both ciphertexts and then both digests of m_b: 2 L + 64 bytes."""
+        data, both = self.encoded, 2 * self.length
+        c_at = _SIX_REPLY.size + b * both
+        d_at = _SIX_REPLY.size + 2 * (both + b * KEY_BYTES)
+        return data[c_at : c_at + both] + data[d_at : d_at + 2 * KEY_BYTES]
+
     @property
     def digests(self) -> tuple[bytes, ...]:
         """Four of 32 bytes, in the order of the ciphertexts."""
@@ -121,9 +135,11 @@ class SixReply(Message):
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """Parse kind 6; `MessageError` unless the bytes are exactly one six-reply."""
-        check_start(data, h.SIX_REPLY, "six-reply", _SIX_REPLY.size)
-        _, _, _, index, length = _SIX_REPLY.unpack_from(data)
-        check_length(data, "six-reply", _SIX_REPLY.size + 4 * (length + KEY_BYTES))
+        if type(data) is not bytes or data[:2] != cls.START or len(data) < _SIX_REPLY.size:
+            check_start(data, h.SIX_REPLY, "six-reply", _SIX_REPLY.size)
+        index, length = _unpack_six_reply(data)
+        if len(data) != _SIX_REPLY.size + 4 * (length + KEY_BYTES):
+            check_length(data, "six-reply", _SIX_REPLY.size + 4 * (length + KEY_BYTES))
         if not length:
             raise MessageError("the ciphertexts of a six-reply must have at least 1 byte, have 0")
         reply = cls.trusted(data, index)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from hashlib import sha256
+from itertools import chain
+from operator import getitem
 from typing import TYPE_CHECKING, Any, overload
 
 from gmpy2 import mpz
@@ -18,7 +20,7 @@ from iot2.protocol.framing import KEY_BYTES, KEY_COMPACT, key_frame, pad, u64
 from iot2.protocol.selection import masked as masked_selection
 from iot2.protocol.selection import masked_rows
 from iot2.wire.ciphertexts import CIPHERTEXTS
-from iot2.wire.header import HEADER, QUERY, REPLY, VERSION, check_sid
+from iot2.wire.header import QUERY, REPLY, VERSION, check_sid
 from iot2.wire.messages import Query, Reply
 from iot2.wire.public_key import PublicKey
 
@@ -31,16 +33,15 @@ if TYPE_CHECKING:
     from iot2.wire.batch import QueryBatch, ReplyBatch
 
 _SENT, _DONE = 1, 2  # states of a tuple; 0 is ready
-_ERASED_KEY = bytes(KEY_BYTES)
 _TUPLES_PER_READ = 512
 
 
 class Receiver:
     """The receiver of one compact session: pre-computes offline, then selects and XORs.
 
-    Its tuples are kept side by side in byte arrays: framed queries, keys,
-    states and choices. Each serves one transfer; the queries of a tuple are
-    overwritten as soon as one of them is taken, its key as soon as it is used.
+    Each pre-computed tuple (its framed queries, its key) serves one transfer:
+    the queries are dropped as soon as one of them is taken, the key as soon
+    as it is used.
 
     Args:
         public: the sender's key. It is verified here, unless it is trusted.
@@ -76,24 +77,21 @@ class Receiver:
         self._choices, self._size = public.choices, public.size
         self._query_start = bytes((VERSION, QUERY)) + sid
         self._reply_start = bytes((VERSION, REPLY)) + sid
-        self._query_size = HEADER.size + public.size
-        self._tuple_size = self._query_size * public.choices
-        self._erased_queries = bytes(self._tuple_size)
-        self._frame = key_frame(KEY_COMPACT, public.fingerprint, sid, public.modulus)
-        # Tuple i is entry i - _first of the states, choices and keys, and, as
-        # long as it is ready, entry i - _next of the queries.
+        # Every key is a hash that begins in the same way: that much is hashed once.
+        before, self._after_index = key_frame(KEY_COMPACT, public.fingerprint, sid, public.modulus)
+        self._hash_start = sha256(before)
+        # Tuple i is entry i - _first of each of these.
         self._first = 0
-        self._next = 0
-        self._queries_at = 0
-        self._queries = bytearray()
-        self._keys = bytearray()
+        self._queries: list[tuple[bytes, ...]] = []
+        self._keys: list[bytes] = []
         self._states = bytearray()
         self._chosen = bytearray()
+        self._next = 0  # the first entry that is ready
 
     @property
     def available(self) -> int:
         """How many transfers are pre-computed and not yet used."""
-        return self._first + len(self._states) - self._next
+        return len(self._states) - self._next
 
     def precompute(self, count: int) -> None:
         """The offline phase of `count` more transfers: three products mod N and a hash each.
@@ -110,33 +108,33 @@ class Receiver:
 
     def _precompute(self, count: int) -> None:
         N, z, size = self.public.modulus, self.public.z, self._size
-        before, after = self._frame
         step = size + EXTRA_BYTES
         drawn = draw(self._randbytes, step * count)
         first = self._first + len(self._states)
-        queries, keys = [], []
+        queries: list[tuple[bytes, ...]] = []
+        keys: list[bytes] = []
         for k in range(count):
             w = mpz.from_bytes(drawn[k * step : (k + 1) * step], "big") % N
             x, residues = steps.receiver_offline(w, z, N)
             index = u64(first + k)
-            root = absolute(x, N).to_bytes(size, "big")
-            keys.append(sha256(before + index + after + root).digest())
+            hashed = self._hash_start.copy()
+            hashed.update(index + self._after_index + absolute(x, N).to_bytes(size, "big"))
+            keys.append(hashed.digest())
             start = self._query_start + index
-            for u in residues:
-                queries.append(start)
-                queries.append(u.to_bytes(size, "big"))
-        self._queries += b"".join(queries)
-        self._keys += b"".join(keys)
+            queries.append(tuple([start + u.to_bytes(size, "big") for u in residues]))
+        self._queries += queries
+        self._keys += keys
         self._chosen += bytes(count)
         self._states += bytes(count)
 
     def _forget_finished(self) -> None:
         """Give back the room of tuples that were used, from the oldest on."""
-        del self._queries[: self._queries_at]
-        self._queries_at = 0
         finished = len(self._states) - len(self._states.lstrip(bytes((_DONE,))))
-        del self._states[:finished], self._chosen[:finished], self._keys[: finished * KEY_BYTES]
-        self._first += finished
+        if finished:
+            for column in (self._states, self._chosen, self._keys, self._queries):
+                del column[:finished]
+            self._first += finished
+            self._next -= finished
 
     def choose(self, choice: int) -> Query:
         """y = u_b of the next pre-computed tuple, which is spent by it.
@@ -148,25 +146,18 @@ class Receiver:
             ParameterError: the choice is out of range; no tuple is spent.
             StateError: no tuple is left; call `precompute`.
         """
-        index, position = self._next, self._next - self._first
         if type(choice) is not int or not 0 <= choice < self._choices:
             choice = check_choice(choice, self._choices)
-        if position >= len(self._states):
+        position = self._next
+        if position == len(self._states):
             raise StateError("no pre-computed transfer is left: call precompute first")
-        at, size = self._queries_at, self._query_size
-        end = at + self._tuple_size
+        options = self._queries[position]
         self._states[position] = _SENT
+        self._queries[position] = ()
         self._chosen[position] = choice
-        self._next = index + 1
-        self._queries_at = end
-        if self.masked:
-            options = [bytes(self._queries[k : k + size]) for k in range(at, end, size)]
-            encoded = masked_selection(options, choice)
-        else:
-            start = at + choice * size
-            encoded = bytes(self._queries[start : start + size])
-        self._queries[at:end] = self._erased_queries
-        return Query.trusted(encoded, index)
+        self._next = position + 1
+        encoded = masked_selection(options, choice) if self.masked else options[choice]
+        return Query.trusted(encoded, self._first + position)
 
     def retrieve(self, reply: Reply) -> bytes:
         """m_b = c_b ^ pad(k): the chosen message, as long as the sender's were.
@@ -186,15 +177,13 @@ class Receiver:
             )
         if not 0 <= position < len(self._states) or self._states[position] != _SENT:
             raise StateError(f"no query with index {reply.index} is open")
-        key_at, length = position * KEY_BYTES, reply.length
-        key = bytes(self._keys[key_at : key_at + KEY_BYTES])
+        key, choice = self._keys[position], self._chosen[position]
         self._states[position] = _DONE
-        self._keys[key_at : key_at + KEY_BYTES] = _ERASED_KEY
-        choice = self._chosen[position]
+        self._keys[position] = b""
         if self.masked:
             return steps.decrypt(key, masked_selection(reply.ciphertexts, choice))
-        start = BODY + choice * length
-        return steps.decrypt(key, reply.encoded[start : start + length])
+        start = BODY + choice * reply.length
+        return steps.decrypt(key, reply.encoded[start : start + reply.length])
 
     def _foreign(self, reply: object) -> MessageError:
         if type(reply) is not Reply:
@@ -206,7 +195,7 @@ class Receiver:
         position = index - self._first
         if 0 <= position < len(self._states) and self._states[position] == _SENT:
             self._states[position] = _DONE
-            self._keys[position * KEY_BYTES : (position + 1) * KEY_BYTES] = _ERASED_KEY
+            self._keys[position] = b""
 
     @overload
     def choose_many(self, choices: NDArray[Any]) -> QueryBatch: ...
@@ -235,24 +224,22 @@ class Receiver:
             raise ParameterError("choices must be at least one integer, in one dimension")
         if chosen.min() < 0 or chosen.max() >= self._choices:
             raise ParameterError(f"every choice must be from 0 to {self._choices - 1}")
-        count, position = len(chosen), self._next - self._first
+        count = len(chosen)
         if count > self.available:
             raise StateError(f"{self.available} pre-computed transfers are left, {count} are asked")
-        self._states[position : position + count] = bytes((_SENT,)) * count
-        self._chosen[position : position + count] = chosen.astype(np.uint8).tobytes()
+        here = slice(self._next, self._next + count)
+        options = self._queries[here]
+        self._states[here] = bytes((_SENT,)) * count
+        self._queries[here] = [()] * count
+        self._chosen[here] = chosen.astype(np.uint8).tobytes()
         self._next += count
-        start, end = self._queries_at, self._queries_at + count * self._tuple_size
-        self._queries_at = end
-        with memoryview(self._queries)[start:end] as view:
-            options = np.frombuffer(view, np.uint8).reshape(count, self._choices, -1)
-            if self.masked:
-                taken = masked_rows(options, chosen)
-            else:
-                taken = options[np.arange(count), chosen]
-            encoded = taken.tobytes()
-            options[:] = 0
-            del options
-        batch = QueryBatch(encoded, self._query_size)
+        if self.masked:
+            joined = b"".join(chain.from_iterable(options))
+            rows = np.frombuffer(joined, np.uint8).reshape(count, self._choices, -1)
+            encoded = masked_rows(rows, chosen).tobytes()
+        else:
+            encoded = b"".join(map(getitem, options, chosen.tolist()))
+        batch = QueryBatch(encoded, len(encoded) // count)
         return batch if chosen is choices else list(batch)
 
     @overload
@@ -298,11 +285,13 @@ class Receiver:
         open_ = np.zeros(count, bool)
         open_[inside] = states[positions[inside]] == _SENT
         named = positions[open_]
-        keys = np.frombuffer(self._keys, np.uint8).reshape(-1, KEY_BYTES)
-        taken, chosen = keys[named], np.frombuffer(self._chosen, np.uint8)[named]
+        chosen = np.frombuffer(self._chosen, np.uint8)[named]
+        keys = []
+        for position in named.tolist():
+            keys.append(self._keys[position])
+            self._keys[position] = b""
         states[named] = _DONE
-        keys[named] = 0
-        del states, keys
+        del states
         if replies.choices != self._choices:
             raise MessageError(
                 f"a reply must carry {self._choices} ciphertexts, carries {replies.choices}"
@@ -314,11 +303,9 @@ class Receiver:
             messages = masked_rows(ciphertexts, chosen)
         else:
             messages = ciphertexts[np.arange(count), chosen]
-        if length <= KEY_BYTES:
-            pads = taken[:, :length]
-        else:
-            joined = b"".join(pad(key.tobytes(), length) for key in taken)
-            pads = np.frombuffer(joined, np.uint8).reshape(count, length)
+        if length > KEY_BYTES:
+            keys = [pad(key, length) for key in keys]
+        pads = np.frombuffer(b"".join(keys), np.uint8).reshape(count, -1)[:, :length]
         opened: NDArray[np.uint8] = messages ^ pads
         return opened
 
