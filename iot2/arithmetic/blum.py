@@ -17,7 +17,8 @@ _PRIMALITY_ROUNDS = 40  # of Miller-Rabin; a composite passes with probability b
 
 def absolute(x: mpz, modulus: mpz) -> mpz:
     """|x| = min(x, N - x), the same for a root and its negative."""
-    return min(x, modulus - x)
+    other = modulus - x
+    return x if x < other else other
 
 
 def blum_prime(bits: int, randbytes: RandBytes) -> mpz:

@@ -114,7 +114,8 @@ class Receiver:
         queries: list[tuple[bytes, ...]] = []
         keys: list[bytes] = []
         for k in range(count):
-            w = mpz.from_bytes(drawn[k * step : (k + 1) * step], "big") % N
+            # Not reduced mod N, since only its square mod N is used.
+            w = mpz.from_bytes(drawn[k * step : (k + 1) * step], "big")
             x, residues = steps.receiver_offline(w, z, N)
             index = u64(first + k)
             hashed = self._hash_start.copy()
