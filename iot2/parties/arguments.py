@@ -6,7 +6,9 @@ import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from iot2.errors import ParameterError
+from iot2.errors import ParameterError, ProofError
+from iot2.protocol.framing import KEY_BYTES
+from iot2.wire.public_key import PublicKey
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,6 +46,16 @@ def check_count(count: object) -> None:
     """Raise `ParameterError` unless `count` is an integer of at least 0."""
     if not isinstance(count, int) or count < 0:
         raise ParameterError(f"count must be an integer of at least 0, got {count!r}")
+
+
+def check_fingerprint(public: PublicKey, trusted: bytes) -> None:
+    """Raise `ProofError` unless `public` is the key with the trusted fingerprint."""
+    if not isinstance(trusted, bytes) or len(trusted) != KEY_BYTES:
+        raise ParameterError(f"a fingerprint must be {KEY_BYTES} bytes")
+    if trusted != public.fingerprint:
+        raise ProofError(
+            f"expected the key with fingerprint {trusted.hex()}, got {public.fingerprint.hex()}"
+        )
 
 
 def messages_of_each(messages: Messages, count: int, choices: int) -> Sequence[Sequence[bytes]]:

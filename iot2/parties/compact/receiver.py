@@ -13,8 +13,8 @@ from gmpy2 import mpz
 
 from iot2.arithmetic.blum import absolute
 from iot2.arithmetic.uniform import EXTRA_BYTES, RandBytes, draw
-from iot2.errors import MessageError, ParameterError, ProofError, StateError
-from iot2.parties.arguments import check_choice, check_count
+from iot2.errors import MessageError, ParameterError, StateError
+from iot2.parties.arguments import check_choice, check_count, check_fingerprint
 from iot2.protocol import compact as steps
 from iot2.protocol.framing import KEY_BYTES, KEY_COMPACT, key_frame, pad, u64
 from iot2.protocol.selection import masked as masked_selection
@@ -41,7 +41,7 @@ class Receiver:
 
     Each pre-computed tuple (its framed queries, its key) serves one transfer:
     the queries are dropped as soon as one of them is taken, the key as soon
-    as it is used.
+    as it is used. Not to be shared between threads.
 
     Args:
         public: the sender's key. It is verified here, unless it is trusted.
@@ -67,11 +67,8 @@ class Receiver:
         check_sid(sid)
         if trusted_fingerprint is None:
             public.verify()
-        elif trusted_fingerprint != public.fingerprint:
-            raise ProofError(
-                f"expected the key with fingerprint {trusted_fingerprint.hex()}, "
-                f"got {public.fingerprint.hex()}"
-            )
+        else:
+            check_fingerprint(public, trusted_fingerprint)
         self.public, self.sid, self.masked = public, sid, masked
         self._randbytes = randbytes
         self._choices, self._size = public.choices, public.size
@@ -179,8 +176,7 @@ class Receiver:
         if not 0 <= position < len(self._states) or self._states[position] != _SENT:
             raise StateError(f"no query with index {reply.index} is open")
         key, choice = self._keys[position], self._chosen[position]
-        self._states[position] = _DONE
-        self._keys[position] = b""
+        self._erase(position)
         if self.masked:
             return steps.decrypt(key, masked_selection(reply.ciphertexts, choice))
         start = BODY + choice * reply.length
@@ -195,8 +191,13 @@ class Receiver:
         """Give up the transfer with this index, if its query is open: its key is erased."""
         position = index - self._first
         if 0 <= position < len(self._states) and self._states[position] == _SENT:
-            self._states[position] = _DONE
-            self._keys[position] = b""
+            self._erase(position)
+
+    def _erase(self, position: int) -> None:
+        """Drop what is left of a tuple: its key and its choice."""
+        self._states[position] = _DONE
+        self._keys[position] = b""
+        self._chosen[position] = 0
 
     @overload
     def choose_many(self, choices: NDArray[Any]) -> QueryBatch: ...
@@ -206,8 +207,8 @@ class Receiver:
         """Queries for the next len(choices) tuples, in order.
 
         Args:
-            choices: b of each transfer: a sequence of integers, or an integer
-                array of shape (count,).
+            choices: b of each transfer: a sequence of integers, or an array
+                of integers or booleans, shape (count,).
 
         Returns:
             A list of `Query` for a sequence, a `QueryBatch` for an array.
@@ -221,6 +222,8 @@ class Receiver:
         from iot2.wire.batch import QueryBatch
 
         chosen = np.asarray(choices)
+        if chosen.dtype == bool:
+            chosen = chosen.astype(np.uint8)
         if chosen.ndim != 1 or not chosen.size or not np.issubdtype(chosen.dtype, np.integer):
             raise ParameterError("choices must be at least one integer, in one dimension")
         if chosen.min() < 0 or chosen.max() >= self._choices:
@@ -241,7 +244,7 @@ class Receiver:
         else:
             encoded = b"".join(map(getitem, options, chosen.tolist()))
         batch = QueryBatch(encoded, len(encoded) // count)
-        return batch if chosen is choices else list(batch)
+        return batch if isinstance(choices, np.ndarray) else list(batch)
 
     @overload
     def retrieve_many(  # type: ignore[overload-overlap]
@@ -286,13 +289,14 @@ class Receiver:
         open_ = np.zeros(count, bool)
         open_[inside] = states[positions[inside]] == _SENT
         named = positions[open_]
-        chosen = np.frombuffer(self._chosen, np.uint8)[named]
+        choices = np.frombuffer(self._chosen, np.uint8)
+        chosen = choices[named]
         keys = []
         for position in named.tolist():
             keys.append(self._keys[position])
             self._keys[position] = b""
-        states[named] = _DONE
-        del states
+        states[named], choices[named] = _DONE, 0
+        del states, choices  # a view would keep the arrays from growing
         if replies.choices != self._choices:
             raise MessageError(
                 f"a reply must carry {self._choices} ciphertexts, carries {replies.choices}"
