@@ -7,7 +7,6 @@ that a step can be told in products whatever the machine was doing just then.
 """
 
 import os
-import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,8 +25,8 @@ from iot2 import (
     SixSender,
 )
 from iot2.arithmetic.uniform import uniform_mod
-from iot2.benchmark.series import no_collection, random_messages
-from iot2.benchmark.transfers import Messages, WrongMessageError
+from iot2.benchmark.series import no_collection, random_transfers
+from iot2.benchmark.transfers import check_opened
 
 PRODUCTS: Final = 50
 """Products in one block of the yardstick."""
@@ -156,18 +155,6 @@ def six_blocks(key: SenderKey, transfers: int, *, masked: bool = False) -> NextB
         return summed([zeroth, first, second, third])
 
     return block
-
-
-def random_transfers(count: int) -> tuple[list[int], list[Messages]]:
-    """Random choices, and two random messages for each."""
-    choices = [random.getrandbits(1) for _ in range(count)]
-    return choices, [random_messages() for _ in range(count)]
-
-
-def check_opened(opened: list[bytes], choices: list[int], messages: list[Messages]) -> None:
-    """Raise unless every transfer gave the message that was chosen."""
-    if opened != [pair[b] for pair, b in zip(messages, choices, strict=True)]:
-        raise WrongMessageError
 
 
 def summed(steps: list[Step]) -> Block:

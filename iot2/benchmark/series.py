@@ -11,7 +11,7 @@ from typing import Final
 import pandas as pd
 
 from iot2.benchmark.schema import Table
-from iot2.benchmark.transfers import Now, Once, Sample
+from iot2.benchmark.transfers import Chunk, Messages, Now, Sample
 
 MESSAGE_BYTES: Final = 16
 """Length of the messages that the benchmark transfers: a 128-bit key."""
@@ -24,14 +24,14 @@ class Series:
     Args:
         table: where the samples go.
         labels: the table's columns beside iteration, choice and steps.
-        once: the session's next transfer.
+        chunk: the session's next transfers.
         now: the clock or the cycle counter.
         count: samples wanted.
     """
 
     table: Table
     labels: dict[str, str | int]
-    once: Once
+    chunk: Chunk
     now: Now
     count: int
     choices: list[int] = field(default_factory=list)
@@ -39,17 +39,14 @@ class Series:
 
     def warm_up(self, transfers: int) -> None:
         """Run transfers that leave no sample."""
-        for _ in range(transfers):
-            self.once(random.getrandbits(1), random_messages(), self.now)
+        self.chunk(*random_transfers(transfers), self.now)
 
     def take(self, transfers: int) -> int:
         """Take up to `transfers` more samples, each with a random choice; return how many."""
-        transfers = min(transfers, self.count - len(self.samples))
-        for _ in range(transfers):
-            choice, messages = random.getrandbits(1), random_messages()
-            self.samples.append(self.once(choice, messages, self.now))
-            self.choices.append(choice)
-        return transfers
+        choices, messages = random_transfers(min(transfers, self.count - len(self.samples)))
+        self.samples += self.chunk(choices, messages, self.now)
+        self.choices += choices
+        return len(choices)
 
     def frame(self) -> pd.DataFrame:
         """The samples under the table's columns."""
@@ -109,7 +106,13 @@ def no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def random_messages() -> tuple[bytes, bytes]:
+def random_transfers(count: int) -> tuple[list[int], list[Messages]]:
+    """Random choices, and for each two random messages of `MESSAGE_BYTES`."""
+    choices = [random.getrandbits(1) for _ in range(count)]
+    return choices, [random_messages() for _ in range(count)]
+
+
+def random_messages() -> Messages:
     """Two messages of `MESSAGE_BYTES`."""
     return os.urandom(MESSAGE_BYTES), os.urandom(MESSAGE_BYTES)
 
