@@ -5,3 +5,8 @@ LATINCRYPT 2015 (specification, section 9). Most callers want `SimplestSender`
 and `SimplestReceiver`, importable from `iot2`; they have the surface of the
 classes that they are compared with. Research software, not constant time.
 """
+
+from iot2.simplest.receiver import SimplestReceiver
+from iot2.simplest.sender import SimplestSender
+
+__all__ = ["SimplestReceiver", "SimplestSender"]

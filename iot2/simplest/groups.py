@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from operator import methodcaller
 from typing import Any, Final
 
 from iot2.arithmetic.uniform import RandBytes, draw
@@ -52,7 +53,7 @@ class Group:
         base: x to xG.
         multiply: (P, x) to xP. A malformed P, or the identity: MessageError.
         add: (P, Q) to P + Q. Where the point is bytes, a malformed one gives `identity`.
-        negate: P to -P.
+        opposite: x to -x.
         encode: P to its `size` bytes.
         decode: bytes to a point that is not the identity, else MessageError.
         decode_late: like `decode`, but where every operation checks its points
@@ -69,7 +70,7 @@ class Group:
     base: Callable[[bytes], Point]
     multiply: Callable[[Point, bytes], Point]
     add: Callable[[Point, Point], Point]
-    negate: Callable[[Point], Point]
+    opposite: Callable[[bytes], bytes]
     encode: Callable[[Point], bytes]
     decode: Callable[[bytes], Point]
     decode_late: Callable[[bytes], Point]
@@ -100,21 +101,12 @@ def _load(name: str) -> Group:
 
 def draw_scalars(group: Group, count: int, randbytes: RandBytes) -> list[bytes]:
     """`count` uniform scalars from one read of `randbytes` (and more for a rejected one)."""
-    size = group.draw_size
+    size, to_scalar = group.draw_size, group.to_scalar
     drawn = draw(randbytes, count * size)
-    to_scalar = group.to_scalar
-    scalars = [to_scalar(drawn[i : i + size]) for i in range(0, len(drawn), size)]
-    for k, scalar in enumerate(scalars):
-        if not scalar:
-            scalars[k] = _redraw(group, randbytes)
+    scalars = [to_scalar(drawn[k : k + size]) for k in range(0, count * size, size)]
+    while b"" in scalars:
+        scalars[scalars.index(b"")] = to_scalar(draw(randbytes, size))
     return scalars
-
-
-def _redraw(group: Group, randbytes: RandBytes) -> bytes:
-    while True:
-        scalar = group.to_scalar(draw(randbytes, group.draw_size))
-        if scalar:
-            return scalar
 
 
 def _expect_size(data: bytes, name: str, size: int) -> None:
@@ -134,7 +126,6 @@ def _ristretto255() -> Group:
     reduce = rbcl.crypto_core_ristretto255_scalar_reduce
     is_valid = rbcl.crypto_core_ristretto255_is_valid_point
     scalarmult = rbcl.crypto_scalarmult_ristretto255
-    subtract = rbcl.crypto_core_ristretto255_sub
     refused = f"a {name} point must be canonical and not the identity"
 
     def to_scalar(drawn: bytes) -> bytes:
@@ -147,10 +138,6 @@ def _ristretto255() -> Group:
         except RuntimeError:
             raise MessageError(refused) from None
         return product
-
-    def negate(point: bytes) -> bytes:
-        negated: bytes = subtract(identity, point)
-        return negated
 
     def decode_late(data: bytes) -> bytes:
         _expect_size(data, name, size)
@@ -175,7 +162,7 @@ def _ristretto255() -> Group:
         base=rbcl.crypto_scalarmult_ristretto255_base,
         multiply=multiply,
         add=rbcl.crypto_core_ristretto255_add,
-        negate=negate,
+        opposite=rbcl.crypto_core_ristretto255_scalar_negate,
         encode=bytes,
         decode=decode,
         decode_late=decode_late,
@@ -213,9 +200,8 @@ def _secp256k1() -> Group:
         except ValueError:
             return infinity
 
-    def negate(point: Point) -> Point:
-        encoded = point.format()
-        return PublicKey(bytes([encoded[0] ^ 1]) + encoded[1:])
+    def opposite(scalar: bytes) -> bytes:
+        return (SECP256K1_ORDER - int.from_bytes(scalar, "big")).to_bytes(32, "big")
 
     def decode(data: bytes) -> Point:
         _expect_size(data, name, size)
@@ -235,8 +221,8 @@ def _secp256k1() -> Group:
         base=PublicKey.from_valid_secret,
         multiply=PublicKey.multiply,
         add=add,
-        negate=negate,
-        encode=lambda point: point.format(),
+        opposite=opposite,
+        encode=methodcaller("format"),
         decode=decode,
         decode_late=decode,
     )

@@ -35,10 +35,13 @@ class Frame(NamedTuple):
     length: bytes
     """len32 of an encoded point."""
 
-    def key(self, index: int, A: bytes, B: bytes, P: bytes) -> bytes:
+    def before(self, index: int, A: bytes) -> bytes:
+        """All that is hashed before B: the same for both keys of a transfer."""
+        return self.start + u64(index) + self.length + A + self.length
+
+    def key(self, before: bytes, B: bytes, P: bytes) -> bytes:
         """H("simplest/key"; group, sid, u64(i), A, B, P), 32 bytes."""
-        n = self.length
-        return sha256(b"".join((self.start, u64(index), n, A, n, B, n, P))).digest()
+        return sha256(before + B + self.length + P).digest()
 
 
 def key_frame(group: Group, sid: bytes) -> Frame:

@@ -1,0 +1,143 @@
+"""A receiver's tuples where a fresh key A arrives online for each transfer.
+
+Offline xG. `choose` is what is done before the receiver's message leaves: the
+addition and a selection. xA and the hash wait for `retrieve`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from iot2.errors import MessageError, ParameterError, StateError
+from iot2.parties.arguments import check_choice
+from iot2.protocol.compact import decrypt
+from iot2.protocol.framing import u64
+from iot2.protocol.selection import masked as masked_selection
+from iot2.simplest.groups import Group, Point
+from iot2.simplest.known import BODY, foreign
+from iot2.simplest.messages import (
+    SIMPLEST_OFFER,
+    SIMPLEST_QUERY,
+    SIMPLEST_REPLY,
+    SimplestOffer,
+    SimplestQuery,
+    SimplestReply,
+)
+from iot2.simplest.steps import key_frame
+from iot2.wire.header import HEADER, VERSION
+
+
+@dataclass(slots=True, repr=False)
+class _Ready:
+    """x, xG, and xG framed as a query."""
+
+    x: bytes
+    xG: Point
+    query: bytes
+
+
+@dataclass(slots=True, repr=False)
+class _Sent:
+    """What the key is made of, and the choice."""
+
+    x: bytes
+    A: Point
+    A_bytes: bytes
+    B: bytes
+    choice: int
+
+
+class FreshTuples:
+    """The tuples of one session with fresh keys; the offer's index names the tuple it spends.
+
+    Args:
+        group: the session's.
+        sid: 16 bytes.
+        masked: select by masks over both options instead of by index.
+    """
+
+    def __init__(self, group: Group, sid: bytes, masked: bool) -> None:
+        self._group, self._masked = group, masked
+        self._frame = key_frame(group, sid)
+        self._offer_start = bytes((VERSION, SIMPLEST_OFFER)) + sid
+        self._query_start = bytes((VERSION, SIMPLEST_QUERY)) + sid
+        self._reply_start = bytes((VERSION, SIMPLEST_REPLY)) + sid
+        self._ready: dict[int, _Ready] = {}
+        self._sent: dict[int, _Sent] = {}
+        self._count = 0
+
+    @property
+    def available(self) -> int:
+        """How many are ready."""
+        return len(self._ready)
+
+    def precompute(self, scalars: Sequence[bytes]) -> None:
+        """A tuple for each x: xG."""
+        base, encode = self._group.base, self._group.encode
+        for index, x in enumerate(scalars, self._count):
+            xG = base(x)
+            self._ready[index] = _Ready(x, xG, self._query_start + u64(index) + encode(xG))
+        self._count += len(scalars)
+
+    def choose(self, offer: SimplestOffer, choice: int | None) -> SimplestQuery:
+        """B = xG + bA; both options are computed, then one is selected."""
+        if choice is None:
+            raise ParameterError("with fresh keys a choice is made for an offer: choose(offer, b)")
+        if type(choice) is not int or not 0 <= choice < 2:
+            choice = check_choice(choice, 2)
+        group = self._group
+        if type(offer) is not SimplestOffer:
+            raise MessageError(f"expected a SimplestOffer, got {type(offer).__name__}")
+        index, A_bytes = offer.index, offer.encoded[HEADER.size :]
+        if offer.encoded[:18] != self._offer_start:
+            raise MessageError("this offer belongs to another session")
+        entry = self._ready.get(index)
+        if entry is None:
+            # A refused point is a MessageError whatever the state is.
+            group.decode(A_bytes)
+            raise StateError(
+                f"no pre-computed transfer is left for index {index}: "
+                "it was not pre-computed, or an offer for it was taken before"
+            )
+        A = group.decode_late(A_bytes)
+        total = group.encode(group.add(entry.xG, A))
+        if total == group.identity:
+            raise MessageError(f"the A of an offer must be a canonical {group.name} point")
+        del self._ready[index]
+        options = (entry.query, entry.query[: HEADER.size] + total)
+        encoded = masked_selection(options, choice) if self._masked else options[choice]
+        self._sent[index] = _Sent(entry.x, A, A_bytes, encoded[HEADER.size :], choice)
+        return SimplestQuery.trusted(encoded, index)
+
+    def retrieve(self, reply: SimplestReply) -> bytes:
+        """m_b = c_b ^ pad(H(xA))."""
+        if type(reply) is not SimplestReply or reply.encoded[:18] != self._reply_start:
+            raise foreign(reply)
+        index = reply.index
+        if reply.choices != 2:
+            self.discard(index)
+            raise MessageError(f"a reply must carry 2 ciphertexts, carries {reply.choices}")
+        entry = self._sent.pop(index, None)
+        if entry is None:
+            raise StateError(f"no query with index {index} is open")
+        P = self._group.encode(self._group.multiply(entry.A, entry.x))
+        frame = self._frame
+        key = frame.key(frame.before(index, entry.A_bytes), entry.B, P)
+        if self._masked:
+            return decrypt(key, masked_selection(reply.ciphertexts, entry.choice))
+        start = BODY + entry.choice * reply.length
+        return decrypt(key, reply.encoded[start : start + reply.length])
+
+    def discard(self, index: int) -> None:
+        """Give up the transfer with this index, if its query is open."""
+        self._sent.pop(index, None)
+
+    def choose_many(
+        self, offers: Sequence[SimplestOffer], choices: Sequence[int] | None
+    ) -> list[SimplestQuery]:
+        """Queries for these offers, in order."""
+        if choices is None or len(offers) != len(choices) or not len(offers):
+            raise ParameterError("expected as many choices as offers, at least one")
+        chosen = [check_choice(choice, 2) for choice in choices]
+        return [self.choose(*pair) for pair in zip(offers, chosen, strict=True)]
