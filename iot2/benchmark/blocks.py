@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from iot2 import (
     Offer,
@@ -19,6 +19,8 @@ from iot2 import (
     Reply,
     Sender,
     SenderKey,
+    SimplestReceiver,
+    SimplestSender,
     SixQuery,
     SixReceiver,
     SixReply,
@@ -26,7 +28,8 @@ from iot2 import (
 )
 from iot2.arithmetic.uniform import uniform_mod
 from iot2.benchmark.series import no_collection, random_transfers
-from iot2.benchmark.transfers import check_opened
+from iot2.benchmark.transfers import Messages, Parse, check_opened
+from iot2.simplest.messages import SimplestOffer, SimplestQuery, SimplestReply
 
 PRODUCTS: Final = 50
 """Products in one block of the yardstick."""
@@ -87,29 +90,83 @@ class Yardstick:
 
 def compact_blocks(key: SenderKey, transfers: int, *, masked: bool = False) -> NextBlock:
     """Blocks of a compact receiver, one transfer after the other."""
-    yardstick = Yardstick(key)
     sender = Sender(key)
     receiver = Receiver(key.public, sender.sid, trusted_fingerprint=key.fingerprint, masked=masked)
-    precompute, choose, retrieve = receiver.precompute, receiver.choose, receiver.retrieve
+    return _with_known_key(
+        Yardstick(key), transfers, sender, receiver, Query.from_bytes, Reply.from_bytes
+    )
 
-    def offline() -> None:
-        for _ in range(transfers):
-            precompute(1)
+
+def simplest_known_blocks(group: str, transfers: int, yardstick: Yardstick) -> NextBlock:
+    """Blocks of SimplestOT with a long-term A."""
+    sender = SimplestSender(group)
+    receiver = SimplestReceiver(sender.public, sender.sid, group=group)
+    return _with_known_key(
+        yardstick,
+        transfers,
+        sender,
+        receiver,
+        SimplestQuery.from_bytes,
+        SimplestReply.from_bytes,
+    )
+
+
+def six_blocks(key: SenderKey, transfers: int, *, masked: bool = False) -> NextBlock:
+    """Blocks of the six-message variant, the sender's offers among them."""
+    sender = SixSender(key)
+    receiver = SixReceiver(key.public, sender.sid, masked=masked)
+    return _with_offers(
+        Yardstick(key),
+        transfers,
+        sender,
+        receiver,
+        lambda query, pair: sender.answer(query, *pair),
+        Offer.from_bytes,
+        SixQuery.from_bytes,
+        SixReply.from_bytes,
+    )
+
+
+def simplest_fresh_blocks(group: str, transfers: int, yardstick: Yardstick) -> NextBlock:
+    """Blocks of SimplestOT with a new A for each transfer."""
+    sender = SimplestSender(group, split="fresh")
+    receiver = SimplestReceiver(b"", sender.sid, group=group, split="fresh")
+    return _with_offers(
+        yardstick,
+        transfers,
+        sender,
+        receiver,
+        sender.answer,
+        SimplestOffer.from_bytes,
+        SimplestQuery.from_bytes,
+        SimplestReply.from_bytes,
+    )
+
+
+def _with_known_key(
+    yardstick: Yardstick,
+    transfers: int,
+    sender: Any,
+    receiver: Any,
+    to_query: Parse,
+    to_reply: Parse,
+) -> NextBlock:
+    choose, retrieve = receiver.choose, receiver.retrieve
 
     def block() -> Block:
         choices, messages = random_transfers(transfers)
-        first, _ = yardstick.step("receiver_offline", transfers, offline)
+        first = _offline(yardstick, receiver, transfers)
         second, queries = yardstick.step(
             "receiver_choose", transfers, lambda: [choose(b).to_bytes() for b in choices]
         )
         replies = [
-            sender.answer(Query.from_bytes(query), pair).to_bytes()
+            sender.answer(to_query(query), pair).to_bytes()
             for query, pair in zip(queries, messages, strict=True)
         ]
         third, opened = yardstick.step(
             "receiver_retrieve",
             transfers,
-            lambda: [retrieve(Reply.from_bytes(reply)) for reply in replies],
+            lambda: [retrieve(to_reply(reply)) for reply in replies],
         )
         check_opened(opened, choices, messages)
         return summed([first, second, third])
@@ -117,44 +174,53 @@ def compact_blocks(key: SenderKey, transfers: int, *, masked: bool = False) -> N
     return block
 
 
-def six_blocks(key: SenderKey, transfers: int, *, masked: bool = False) -> NextBlock:
-    """Blocks of the six-message variant, the sender's offers among them."""
-    yardstick = Yardstick(key)
-    sender = SixSender(key)
-    receiver = SixReceiver(key.public, sender.sid, masked=masked)
-    precompute, choose, retrieve = receiver.precompute, receiver.choose, receiver.retrieve
-
-    def offline() -> None:
-        for _ in range(transfers):
-            precompute(1)
+def _with_offers(
+    yardstick: Yardstick,
+    transfers: int,
+    sender: Any,
+    receiver: Any,
+    answer: Callable[[Any, Messages], Any],
+    to_offer: Parse,
+    to_query: Parse,
+    to_reply: Parse,
+) -> NextBlock:
+    choose, retrieve = receiver.choose, receiver.retrieve
 
     def block() -> Block:
         choices, messages = random_transfers(transfers)
         zeroth, offers = yardstick.step(
             "sender_offline", transfers, lambda: [sender.offer().to_bytes() for _ in choices]
         )
-        first, _ = yardstick.step("receiver_offline", transfers, offline)
+        first = _offline(yardstick, receiver, transfers)
         second, queries = yardstick.step(
             "receiver_choose",
             transfers,
             lambda: [
-                choose(Offer.from_bytes(offer), b).to_bytes()
+                choose(to_offer(offer), b).to_bytes()
                 for offer, b in zip(offers, choices, strict=True)
             ],
         )
         replies = [
-            sender.answer(SixQuery.from_bytes(query), *pair).to_bytes()
+            answer(to_query(query), pair).to_bytes()
             for query, pair in zip(queries, messages, strict=True)
         ]
         third, opened = yardstick.step(
             "receiver_retrieve",
             transfers,
-            lambda: [retrieve(SixReply.from_bytes(reply)) for reply in replies],
+            lambda: [retrieve(to_reply(reply)) for reply in replies],
         )
         check_opened(opened, choices, messages)
         return summed([zeroth, first, second, third])
 
     return block
+
+
+def _offline(yardstick: Yardstick, receiver: Any, transfers: int) -> Step:
+    def work() -> None:
+        for _ in range(transfers):
+            receiver.precompute(1)
+
+    return yardstick.step("receiver_offline", transfers, work)[0]
 
 
 def summed(steps: list[Step]) -> Block:
