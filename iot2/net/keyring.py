@@ -11,7 +11,7 @@ import asyncio
 import sys
 import tempfile
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from iot2.errors import Iot2Error
 from iot2.net.events import Code, Refusal
@@ -54,19 +54,22 @@ class Keyring:
     """The keys of one server, by fingerprint.
 
     Args:
-        key: the server's own key, or None for a demonstration server.
-        default_bits: the size that a demonstration server answers with unasked.
+        key: that the server answers with, unless it makes others and is asked for one.
+        makes_others: whether a client may ask for a key of another size.
     """
 
-    def __init__(self, key: SenderKey | None, default_bits: int = 3072) -> None:
-        self.demonstration = key is None
-        self.default_bits = default_bits
-        self.own = key
+    def __init__(self, key: SenderKey, *, makes_others: bool = False) -> None:
+        self.first = key
+        self._makes_others = makes_others
         self._of_size: dict[int, asyncio.Task[SenderKey]] = {}
         self._of_fingerprint: dict[bytes, SenderKey] = {}
         self._encoded: dict[bytes, bytes] = {}
-        if key is not None:
-            self._keep(key)
+        self._keep(key)
+
+    @classmethod
+    async def for_trying(cls, bits: int = 3072) -> Self:
+        """A fresh key, and others as clients ask for them."""
+        return cls(await generate_apart(bits), makes_others=True)
 
     def _keep(self, key: SenderKey) -> None:
         self._of_fingerprint[key.fingerprint] = key
@@ -86,14 +89,14 @@ class Keyring:
         Raises:
             Refusal: the server has one key alone, or makes none of this size.
         """
-        if self.own is not None:
-            if bits not in (None, self.own.bits):
-                raise Refusal(
-                    Code.REFUSED,
-                    f"this server has a key of {self.own.bits} bits and makes no other",
-                )
-            return self.own
-        size = self.default_bits if bits is None else bits
+        if bits in (None, self.first.bits):
+            return self.first
+        size = int(bits or 0)
+        if not self._makes_others:
+            raise Refusal(
+                Code.REFUSED,
+                f"this server has a key of {self.first.bits} bits and makes no other",
+            )
         if size not in DEMO_SIZES:
             sizes = ", ".join(map(str, DEMO_SIZES))
             raise Refusal(Code.RANGE, f"a demonstration key has one of the sizes {sizes}")

@@ -79,7 +79,7 @@ class _LibraryHandler(logging.Handler):
     """Reduces a library's record to its logger and the class of its exception."""
 
     def __init__(self, log: Log) -> None:
-        super().__init__(logging.WARNING)
+        super().__init__(logging.ERROR)
         self._log = log
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -89,14 +89,14 @@ class _LibraryHandler(logging.Handler):
 
 
 def library_logger(name: str, log: Log | None = None) -> logging.Logger:
-    """A logger to hand to a library: silent below warnings, and never verbatim.
+    """A logger to hand to a library: silent below errors, and never verbatim.
 
     Args:
         name: of the library.
         log: where its troubles are counted; nowhere by default.
     """
     logger = logging.getLogger(f"iot2.net.{name}")
-    logger.setLevel(logging.WARNING)
+    logger.setLevel(logging.ERROR)
     logger.propagate = False
     logger.handlers[:] = [logging.NullHandler() if log is None else _LibraryHandler(log)]
     return logger

@@ -5,7 +5,8 @@ billion announced attachments, and let a client trigger its own `connect` and
 `disconnect` handlers. This packet class is given to the server as its
 serializer; the wire format stays the default one. What is out of bounds
 becomes an event of one of the names below, so that it can be answered with a
-code under the acknowledgement that the client asked for.
+code under the acknowledgement that the client asked for; where no client of
+ours could have sent it, the connection ends.
 """
 
 from __future__ import annotations
@@ -19,6 +20,10 @@ from iot2.net.events import CLIENT_EVENTS
 
 TOO_LARGE: Final = "frame too large"
 BROKEN: Final = "frame broken"
+FOREIGN: Final = "frame foreign"
+
+_CONTROL_BYTES: Final = 1024
+"""Connect and disconnect packets are short."""
 
 _START = re.compile(r"[25](?:(\d{1,9})-)?(\d{1,15})?")
 """Type, number of attachments, number of the acknowledgement (default namespace)."""
@@ -32,19 +37,17 @@ class BoundedPacket(Packet):  # type: ignore[misc]
     def decode(self, encoded_packet: Any) -> int:
         """Parse a text frame; return the number of attachments that follow."""
         if not isinstance(encoded_packet, str):
-            raise ValueError("an attachment without its event")
-        if encoded_packet[:1] not in ("2", "5"):
-            if len(encoded_packet) > 1024:
-                raise ValueError("a control frame of this size")
-            super().decode(encoded_packet)
-            if self.packet_type in (3, 6):
-                # The server asks for no acknowledgement, so none can come.
-                raise ValueError("an unexpected kind of frame")
+            return self._foreign()  # an attachment without its event
+        if encoded_packet[:1] in ("0", "1") and len(encoded_packet) <= _CONTROL_BYTES:
+            try:
+                super().decode(encoded_packet)
+            except (ValueError, RecursionError):
+                return self._foreign()
             return 0
         found = _START.match(encoded_packet)
         attachments = int(found[1] or 0) if found else 0
         if not found or attachments != (encoded_packet[0] == "5"):
-            raise ValueError("an event with other than none or one attachment")
+            return self._foreign()
         if len(encoded_packet) > self.frame_bytes:
             self._replace(found, TOO_LARGE)
             return attachments
@@ -58,18 +61,24 @@ class BoundedPacket(Packet):  # type: ignore[misc]
             self._replace(found, BROKEN)
         return attachments
 
+    def _foreign(self) -> int:
+        self._become(EVENT, None, FOREIGN)
+        return 0
+
     def _replace(self, found: re.Match[str], name: str) -> None:
-        self.packet_type = BINARY_EVENT if found[1] is not None else EVENT
-        self.namespace = None
-        self.id = int(found[2]) if found[2] else None
-        self.data = [name]
+        kind = EVENT if found[1] is None else BINARY_EVENT
+        self._become(kind, int(found[2]) if found[2] else None, name)
+
+    def _become(self, packet_type: int, number: int | None, name: str) -> None:
+        self.packet_type, self.namespace, self.id, self.data = packet_type, None, number, [name]
 
     def add_attachment(self, attachment: Any) -> bool:
         """Take the attachment of a binary event; true, since there is only one."""
         self.attachment_count = 1
         self.attachments = [b""]
         if not isinstance(attachment, bytes):
-            raise ValueError("a text frame in place of an attachment")
+            self.data = [FOREIGN]
+            return True
         if len(attachment) > self.frame_bytes:
             self.data = [TOO_LARGE]
             return True

@@ -1,0 +1,146 @@
+"""`iot2 serve`: run a sender as a server."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from iot2.errors import DataError, ParameterError
+from iot2.net.log import LEVELS, Log
+from iot2.net.pool import default_workers
+
+if TYPE_CHECKING:
+    from iot2.net.catalogue import Catalogue
+    from iot2.net.keyring import Keyring
+    from iot2.net.server import Server
+    from iot2.net.service import Ready
+    from iot2.parties.sender_key import SenderKey
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("-p", "--port", type=int, default=5555, help="0 takes a free one (default: %(default)s)")
+    add("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+    add("--key", type=Path, metavar="FILE", help="sender's key; a fresh one by default")
+    add("--messages", type=Path, metavar="FILE", help="CSV of items: item,m0,m1,...")
+    add("--reusable", action="store_true", help="let an item be transferred again (insecure)")
+    add(
+        "--state", type=Path, metavar="DIR",
+        help="where answered indexes and spent items are kept; with --messages FILE.state by"
+        " default, else in memory",
+    )  # fmt: skip
+    add("--variant", choices=("compact", "six"), help="speak this one alone (default: both)")
+    add("--workers", type=int, default=default_workers(), help="threads (default: %(default)s)")
+    add("--tls-cert", type=Path, metavar="FILE", help="certificate chain, PEM")
+    add("--tls-key", type=Path, metavar="FILE", help="its private key, PEM")
+    add("--insecure-plain", action="store_true", help="serve others than this machine without TLS")
+    add(
+        "--limit", action="append", default=[], metavar="NAME=VALUE",
+        help="set a limit, for example message_bytes=4096; may be repeated",
+    )  # fmt: skip
+    add("--log-level", choices=LEVELS, default="warning", help="(default: %(default)s)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until a signal ends it."""
+    from iot2.net import service
+    from iot2.net.addresses import Address
+
+    log = Log(args.log_level)
+    address = Address(args.host, args.port, args.tls_cert, args.tls_key, args.insecure_plain)
+
+    async def make() -> Server:
+        return await _make(args, log)
+
+    def announce(ready: Ready) -> None:
+        print(f"iot2: ready on {ready.url}", flush=True)
+
+    service.run(service.serve(make, address, log, announce))
+    return 0
+
+
+async def _make(args: argparse.Namespace, log: Log) -> Server:
+    from iot2.net.catalogue import Catalogue
+    from iot2.net.events import VARIANT_NAMES
+    from iot2.net.limits import Limits
+    from iot2.net.messages_file import read_items
+    from iot2.net.server import Server
+
+    limits = Limits.from_pairs(args.limit)
+    if args.reusable and args.messages is None:
+        raise ParameterError("--reusable concerns the items of --messages, which is not given")
+    items = None
+    if args.messages is not None:
+        items = read_items(args.messages, message_bytes=limits.message_bytes)
+    state = args.state
+    if state is None and args.messages is not None and not args.reusable:
+        # Kept in memory alone, a restart would give out the other message of a row.
+        state = args.messages.with_name(args.messages.name + ".state")
+    keyring = await _keyring(args.key, None if items is None else items.choices)
+    catalogue = Catalogue(items, args.reusable)
+    server = await Server.start(
+        keyring,
+        catalogue,
+        variants=VARIANT_NAMES if args.variant is None else (args.variant,),
+        limits=limits,
+        state=state,
+        workers=args.workers,
+        log=log,
+    )
+    _describe(keyring, catalogue, state)
+    return server
+
+
+async def _keyring(path: Path | None, choices: int | None) -> Keyring:
+    """The server's key, a fresh one for items, or fresh ones of each size for trying."""
+    from iot2.net.keyring import Keyring, generate_apart
+
+    if path is not None:
+        key = _load(path)
+        if choices not in (None, key.choices):
+            raise DataError(f"expected rows of {key.choices} messages for {path}, came {choices}")
+        return Keyring(key)
+    if choices is not None:
+        return Keyring(await generate_apart(3072, choices))
+    return await Keyring.for_trying()
+
+
+def _load(path: Path) -> SenderKey:
+    from iot2.parties.sender_key import SenderKey
+    from iot2.wire.public_key import STRENGTH, SUPPORTED_BITS
+
+    key = SenderKey.load(path, insecure=True)
+    if key.bits not in SUPPORTED_BITS:
+        strength = STRENGTH.get(key.bits)
+        told = f"{strength}-bit security" if strength else "no security worth a number"
+        _warn(f"a modulus of {key.bits} bits gives {told}: for trying alone")
+    return key
+
+
+def _describe(keyring: Keyring, catalogue: Catalogue, state: Path | None) -> None:
+    key = keyring.first
+    print(f"iot2: fingerprint {key.fingerprint.hex()} ({key.bits} bits, 1 of {key.choices})")
+    if catalogue.items is None:
+        _warn(
+            "demonstration: messages are the client's own numbers or an embedded text;"
+            " this is only for trying"
+        )
+    else:
+        print(f"iot2: {len(catalogue.items)} items, {len(catalogue.spent)} of them spent")
+    if catalogue.reusable:
+        _warn(
+            "REUSABLE: every item can be transferred again and again, so that a client can"
+            " have all of its messages"
+        )
+    if state is None:
+        print("iot2: no --state: sessions end with this process")
+    else:
+        print(f"iot2: state in {state}")
+    sys.stdout.flush()
+
+
+def _warn(text: str) -> None:
+    print(f"iot2: warning: {text}", file=sys.stderr, flush=True)

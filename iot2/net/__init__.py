@@ -1,0 +1,56 @@
+"""Oblivious transfer over a network: a server, a sync and an async client.
+
+    from iot2.net import AsyncClient, Options, local_server
+
+    with local_server() as server:
+        async with AsyncClient(server.url, Options(count=1, demo=(100, 200))) as client:
+            message = await client.transfer(1)
+
+Socket.IO underneath, on the events of the specification's section 11; whoever
+has that page and section 10 can write another client. The parts, from below:
+`events` and `limits` (shapes and bounds), `tables` and `store` (what must
+outlive a crash), `transfers` and `desk` (what an event means), `server` and
+`service` (connections, the process), `conversation` and `client`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from iot2.net.client import AsyncClient, Client
+    from iot2.net.conversation import Options
+    from iot2.net.errors import KeyMismatch, LinkError, RemoteError
+    from iot2.net.known_keys import KnownKeys
+    from iot2.net.local import LocalServer, local_server
+
+_HOMES = {
+    "AsyncClient": "iot2.net.client",
+    "Client": "iot2.net.client",
+    "KeyMismatch": "iot2.net.errors",
+    "KnownKeys": "iot2.net.known_keys",
+    "LinkError": "iot2.net.errors",
+    "LocalServer": "iot2.net.local",
+    "Options": "iot2.net.conversation",
+    "RemoteError": "iot2.net.errors",
+    "local_server": "iot2.net.local",
+}
+
+__all__ = [
+    "AsyncClient",
+    "Client",
+    "KeyMismatch",
+    "KnownKeys",
+    "LinkError",
+    "LocalServer",
+    "Options",
+    "RemoteError",
+    "local_server",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)

@@ -1,0 +1,322 @@
+"""The server on Socket.IO: connections in, acknowledgements out, time limits kept.
+
+Everything that an event means is in `iot2.net.desk`; here are the connections
+themselves, and what a client may cost before it has said anything sensible.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from pathlib import Path
+from typing import Any, Final
+
+import socketio
+
+from iot2.errors import Iot2Error, MessageError, StateError
+from iot2.net import events as ev
+from iot2.net.catalogue import Catalogue
+from iot2.net.desk import Desk
+from iot2.net.events import Code, Refusal
+from iot2.net.keyring import Keyring
+from iot2.net.limits import Limits
+from iot2.net.log import Log, library_logger, sid_prefix
+from iot2.net.packets import BROKEN, FOREIGN, TOO_LARGE, packet_class
+from iot2.net.pool import Pool
+from iot2.net.registry import Connection, Registry
+from iot2.net.store import Store, StoreError
+from iot2.net.tables import open_sessions, spent_items
+from iot2.net.transfers import Transfers
+
+_SWEEP_S: Final = 0.5
+_STALL_PROBE_S: Final = 0.02
+_FLUSH_S: Final = 2.0
+_RETRY_MS: Final = 1000
+
+_ENGINE_FRAME = re.compile(r"(?:1|2probe|3(?:probe)?|4[0-6].*|5|6)\Z", re.DOTALL)
+"""Text frames of a client: close, probe, pong, message, upgrade, noop."""
+
+BUFFER_FACTOR: Final = 2
+"""The library's own buffer is this many frames: what lies between gets a code, not silence."""
+
+
+class Server:
+    """One server's connections, and the parts that answer them.
+
+    Made by `Server.start` inside the event loop, ended by `stop`.
+
+    Attributes:
+        app: the ASGI application.
+        stall_s: the longest time that the event loop was late.
+    """
+
+    def __init__(
+        self,
+        limits: Limits,
+        variants: tuple[str, ...],
+        keyring: Keyring,
+        catalogue: Catalogue,
+        registry: Registry,
+        pool: Pool,
+        store: Store,
+        log: Log,
+    ) -> None:
+        self.limits = limits
+        self.pool = pool
+        self.store = store
+        self.stall_s = 0.0
+        self._keyring = keyring
+        self._registry = registry
+        self._log = log
+        self.transfers = Transfers(limits, catalogue, pool, store)
+        self._desk = Desk(
+            limits, variants, keyring, catalogue, registry, self.transfers, store, log
+        )
+        self._stopping = False
+        self._active = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+        logger = library_logger("socketio", log)
+        self._io = socketio.AsyncServer(
+            async_mode="asgi",
+            serializer=packet_class(limits.frame_bytes),
+            max_http_buffer_size=BUFFER_FACTOR * limits.frame_bytes,
+            http_compression=False,
+            logger=logger,
+            engineio_logger=logger,
+        )
+        self._io.on("connect", self._connect)
+        self._io.on("disconnect", self._disconnect)
+        self._io.on("*", self._event)
+        self.app = _guarded(socketio.ASGIApp(self._io))
+
+    @classmethod
+    async def start(
+        cls,
+        keyring: Keyring,
+        catalogue: Catalogue,
+        *,
+        variants: tuple[str, ...] = ev.VARIANT_NAMES,
+        limits: Limits | None = None,
+        state: Path | None = None,
+        workers: int = 1,
+        log: Log | None = None,
+    ) -> Server:
+        """Open the state, start the workers, and be ready for connections.
+
+        Args:
+            keyring: the server's keys.
+            catalogue: what it transfers; its spent items are read from the state.
+            variants: `compact`, `six` or both.
+            limits: the defaults if None.
+            state: folder of the durable state; None keeps it in memory.
+            workers: threads that compute.
+            log: of the server.
+
+        Raises:
+            DataError: the state cannot be used.
+        """
+        limits = limits or Limits()
+        log = log or Log()
+        loop = asyncio.get_running_loop()
+        store = Store(state, loop)
+        pool = Pool(workers, limits.queue, loop)
+        catalogue.spent |= await store.submit(spent_items)
+        registry = Registry(limits, await store.submit(open_sessions))
+        server = cls(limits, variants, keyring, catalogue, registry, pool, store, log)
+        server._spawn(server._sweep())
+        server._spawn(server._probe())
+        return server
+
+    def _spawn(self, work: Any) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _connect(self, sid: str, environ: dict[str, Any], auth: object = None) -> None:
+        client = environ["asgi.scope"].get("client")
+        address = client[0] if client else "local"
+        try:
+            if self._stopping:
+                raise Refusal(Code.BUSY, "the server is stopping", retry_after_ms=_RETRY_MS)
+            self._registry.connect(sid, address)
+        except Refusal as refusal:
+            self._log.warning("refused", peer=address, code=refusal.code, text=refusal.text)
+            # Socket.IO carries the arguments to the client: a text and our answer.
+            raise socketio.exceptions.ConnectionRefusedError(
+                str(refusal), refusal.to_wire()
+            ) from None
+        self._log.debug("connect", peer=address)
+
+    async def _disconnect(self, sid: str, reason: object = None) -> None:
+        connection = self._registry.disconnect(sid)
+        if connection is not None:
+            self._log.debug("disconnect", peer=connection.peer.address)
+
+    async def _event(self, event: str, sid: str, *arguments: Any) -> dict[str, Any] | bytes:
+        """Answer one event; the return value is its acknowledgement."""
+        connection = self._registry.connections.get(sid)
+        if connection is None:
+            return Refusal(Code.STATE, "the connection has ended").to_wire()
+        connection.heard = time.monotonic()
+        self._active += 1
+        connection.in_flight += 1
+        try:
+            answer: dict[str, Any] | bytes = await self._answer(connection, event, arguments)
+            return answer
+        except Refusal as refusal:
+            return self._refuse(connection, event, refusal)
+        except MessageError as error:
+            return self._refuse(connection, event, Refusal(Code.MALFORMED, str(error)))
+        except StateError as error:
+            return self._refuse(connection, event, Refusal(Code.STATE, str(error)))
+        except StoreError as error:
+            self._log.error("state", text=str(error))
+            text = "the server cannot write its state"
+            failed = Refusal(Code.INTERNAL, text, retry_after_ms=_RETRY_MS)
+            return self._refuse(connection, event, failed)
+        except Exception as error:
+            # Only the kind: what an error of the program says may hold anything.
+            self._log.error("failure", what=type(error).__name__, text=event)
+            return self._refuse(connection, event, Refusal(Code.INTERNAL, "internal error"))
+        finally:
+            self._active -= 1
+            connection.in_flight -= 1
+            connection.heard = time.monotonic()
+
+    async def _answer(
+        self, connection: Connection, event: str, arguments: tuple[Any, ...]
+    ) -> dict[str, Any] | bytes:
+        limits = self.limits
+        if event == TOO_LARGE:
+            raise Refusal(Code.LIMIT, f"frame_bytes: at most {limits.frame_bytes}")
+        if event == BROKEN:
+            raise Refusal(Code.MALFORMED, "expected one of the events with at most one argument")
+        if event == FOREIGN:
+            raise Refusal(Code.MALFORMED, "no frame of a client's", fatal=True)
+        if self._stopping:
+            raise Refusal(Code.BUSY, "the server is stopping", retry_after_ms=_RETRY_MS)
+        if connection.in_flight > limits.in_flight:
+            raise Refusal(Code.BUSY, f"in_flight: at most {limits.in_flight}", retry_after_ms=50)
+        waiting = self._waiting_frames(connection.id)
+        if waiting > limits.outbox:
+            raise Refusal(Code.LIMIT, f"outbox: {waiting} frames are unread", fatal=True)
+        argument = arguments[0] if arguments else None
+        if not self._log.debugging:
+            answer: dict[str, Any] | bytes = await self._desk.handlers[event](connection, argument)
+            return answer
+        start = time.perf_counter()
+        answer = await self._desk.handlers[event](connection, argument)
+        ms = round((time.perf_counter() - start) * 1000, 3)
+        if isinstance(argument, bytes) and event == ev.QUERY:
+            index = int.from_bytes(argument[18:26])
+            self._log.debug(event, sid=sid_prefix(argument[2:18]), index=index, code="OK", ms=ms)
+        else:
+            self._log.debug(event, code="OK", ms=ms)
+        return answer
+
+    def _refuse(self, connection: Connection, event: str, refusal: Refusal) -> dict[str, Any]:
+        self._log.info(
+            "refused", what=event, code=refusal.code, text=refusal.text,
+            peer=connection.peer.address,
+        )  # fmt: skip
+        if refusal.fatal:
+            self._spawn(self._end(connection, refusal.code))
+        return refusal.to_wire()
+
+    def _waiting_frames(self, sid: str) -> int:
+        socket = self._io.eio.sockets.get(self._io.manager.eio_sid_from_sid(sid, "/"))
+        return 0 if socket is None else int(socket.queue.qsize())
+
+    async def _end(self, connection: Connection, code: Code) -> None:
+        """Say `closing`, and close the connection."""
+        engine_sid = self._io.manager.eio_sid_from_sid(connection.id, "/")
+        await self._io.emit(ev.CLOSING, str(code), to=connection.id)
+        await self._io.disconnect(connection.id)
+        if engine_sid is not None:
+            await self._close_engine(engine_sid)
+
+    async def _close_engine(self, engine_sid: str) -> None:
+        try:
+            # A client that reads nothing would keep this waiting.
+            await asyncio.wait_for(self._io.eio.disconnect(engine_sid), _FLUSH_S)
+        except TimeoutError:
+            self._io.eio.sockets.pop(engine_sid, None)
+
+    async def _sweep(self) -> None:
+        """Keep the time limits, on a clock that nobody sets."""
+        strangers: dict[str, float] = {}
+        while True:
+            await asyncio.sleep(_SWEEP_S)
+            for connection, limit in self._registry.overdue():
+                self._log.info("overdue", peer=connection.peer.address, limit=limit)
+                connection.since = connection.heard = time.monotonic()
+                self._spawn(self._end(connection, Code.LIMIT))
+            strangers = self._strangers(strangers)
+            for sid, number in self._registry.expired():
+                try:
+                    await self._desk.end_session(sid, number)
+                except Iot2Error as error:
+                    self._log.error("state", text=str(error))
+
+    def _strangers(self, before: dict[str, float]) -> dict[str, float]:
+        """Transports without a Socket.IO connection, and since when; close the overdue ones."""
+        now, manager = time.monotonic(), self._io.manager
+        found = {
+            engine_sid: before.get(engine_sid, now)
+            for engine_sid in list(self._io.eio.sockets)
+            if manager.sid_from_eio_sid(engine_sid, "/") is None
+        }
+        for engine_sid, since in list(found.items()):
+            if now - since > self.limits.handshake_s:
+                del found[engine_sid]
+                self._spawn(self._close_engine(engine_sid))
+        return found
+
+    async def _probe(self) -> None:
+        """Measure how late the event loop is."""
+        while True:
+            before = time.monotonic()
+            await asyncio.sleep(_STALL_PROBE_S)
+            late = time.monotonic() - before - _STALL_PROBE_S
+            self.stall_s = max(self.stall_s, late)
+
+    async def stop(self) -> None:
+        """Refuse what comes, finish what is in flight, say goodbye, close the state."""
+        self._stopping = True
+        while self._active:
+            await asyncio.sleep(0.01)
+        for connection in list(self._registry.connections.values()):
+            await self._io.emit(ev.CLOSING, str(Code.BUSY), to=connection.id)
+        deadline = time.monotonic() + _FLUSH_S
+        while time.monotonic() < deadline and any(
+            not socket.queue.empty() for socket in self._io.eio.sockets.values()
+        ):
+            await asyncio.sleep(0.01)
+        await self._io.shutdown()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._keyring.close()
+        await self.pool.close()
+        await self.store.close()
+
+
+def _guarded(app: Any) -> Any:
+    """The application, never handed a text frame that its library does not survive.
+
+    python-engineio lets what it cannot parse escape from its reading loop, and
+    then forgets to end the connection.
+    """
+
+    async def guarded(scope: Any, receive: Any, send: Any) -> None:
+        async def checked() -> Any:
+            event = await receive()
+            text = event.get("text") if event["type"] == "websocket.receive" else None
+            if text is not None and not _ENGINE_FRAME.match(text):
+                return {"type": "websocket.disconnect", "code": 1008}
+            return event
+
+        await app(scope, checked if scope["type"] == "websocket" else receive, send)
+
+    return guarded
