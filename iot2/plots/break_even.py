@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import floor
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -75,10 +76,12 @@ def plot_break_even(key: KeyCost, ours: float, theirs: float, axes: Axes) -> lis
         if n is not None:
             cost = once / n + ours
             axes.plot(n, cost, color=series.color, marker=series.marker)
+            # Left of its crossing a curve is above the line, so that below it there is room.
+            aside: dict[str, Any] = {"xytext": (-3, -4), "ha": "right", "va": "top"}
+            above: dict[str, Any] = {"xytext": (3, 4), "ha": "left", "va": "bottom"}
             axes.annotate(
-                f"from {n:,} transfers" if n > 1 else "from the first", (n, cost),
-                xytext=(6, 7), textcoords="offset points", fontsize=SMALL_SIZE,
-                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
+                f"from {n:,}", (n, cost), textcoords="offset points", fontsize=SMALL_SIZE,
+                **(aside if n > 1 and once == key.pinned else above),
             )  # fmt: skip
     axes.set_xscale("log")
     axes.set_yscale("log")

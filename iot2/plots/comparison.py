@@ -9,6 +9,8 @@ both only select and XOR.
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +42,7 @@ BITS: Final = 3072
 
 _PLATFORM_HEIGHT: Final = 4.2
 _BYTES_HEIGHT: Final = 1.3
+_TITLE_CHARACTERS: Final = 52
 
 Parts = tuple[tuple[str, str, Series], ...]
 """Columns that add up to a bar, each with its name in the legend and its look."""
@@ -109,7 +112,7 @@ def comparison_figure(
         heights = [*[_PLATFORM_HEIGHT] * len(platforms), _BYTES_HEIGHT]
         blocks = figure.subfigures(len(heights), 1, height_ratios=heights, squeeze=False)[:, 0]
         for block, platform, cost, key in zip(blocks, platforms, costs, keys, strict=False):
-            block.suptitle(f"{_describe(platform)}, {bits} bits", fontweight="bold")
+            block.suptitle(_describe(platform, bits))
             _draw_platform(block, cost, key)
         pair = blocks[-1].subplots(1, 2, sharey=True)
         for axes, split in zip(pair, SPLITS, strict=True):
@@ -253,8 +256,12 @@ def _draw_platform(block: SubFigure, costs: pd.DataFrame, key: KeyCost) -> None:
     axes.set_title("(c) known key: the key's cost shared out", loc="left", pad=14)
 
 
-def _describe(platform: Platform) -> str:
-    return f"{platform.name}: {platform.record.machine.processor or 'unknown processor'}"
+def _describe(platform: Platform, bits: int) -> str:
+    """The platform's name, modulus size and processor, without what makers put around names."""
+    processor = platform.record.machine.processor or "unknown processor"
+    plain = re.sub(r"\((?:R|TM|C)\)|\b(?:CPU|Processor)\b|@.*", " ", processor, flags=re.IGNORECASE)
+    text = f"{platform.name} ({' '.join(plain.split())}), {bits}-bit modulus"
+    return textwrap.fill(text, _TITLE_CHARACTERS)
 
 
 def _label(group: str) -> str:

@@ -148,6 +148,7 @@ def label_medians(costs: pd.DataFrame, axes: Axes, others: Sequence[float]) -> l
                         f"{median:.3g}", (_LABELLED_BITS, median), xytext=(0, 4.5 * sign),
                         textcoords="offset points", ha="center", va=alignment,
                         fontsize=SMALL_SIZE,
+                        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.3},
                     )
                 )  # fmt: skip
                 break

@@ -247,9 +247,10 @@ def _spread(row: Mapping[Any, Any], step: str) -> str:
 
 
 def _sender(row: Mapping[Any, Any]) -> str:
-    parts = [row[f"sender_{phase}_median_us"] for phase in ("offline", "online")]
-    known = [part for part in parts if not pd.isna(part)]
-    return _figure(sum(known)) if known else ""
+    offline, online = (row[f"sender_{phase}_median_us"] for phase in ("offline", "online"))
+    if pd.isna(online):  # back to back, only its offline step is short enough to be repeated
+        return ""
+    return _figure(online if pd.isna(offline) else offline + online)
 
 
 def _figure(value: float) -> str:
