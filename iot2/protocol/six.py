@@ -65,7 +65,7 @@ def sender_slots(
     y_bytes = encode(y, N)
     rejected = []
     for b, j in ((0, 0), (0, 1), (1, 0), (1, 1)):
-        # The stored vectors frame b and j as one part of two bytes.
+        # One part of two bytes, as in the vectors: docs/errata.md.
         parts = (reject_seed, fp, sid, u64(index), y_bytes, bytes([b, j]))
         both = X(REJECT_SIX, 2 * KEY_BYTES, *parts)
         rejected.append((both[:KEY_BYTES], both[KEY_BYTES:]))
