@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, gcd, log, prod, sqrt
+from math import ceil, fsum, gcd, log, prod, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,24 +69,17 @@ def direct_error(channel: Channel, transfers: int) -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class SumLaw:
-    """The law of Λ = Σ ln(P_1(y)/P_0(y)) over T transfers, on the values it can take.
+    """The law of Λ = Σ ln(P_1(y)/P_0(y)) over T transfers of one choice.
 
     Attributes:
-        values: Λ in nats, ascending, without repetition.
-        given_0: Pr[Λ | b = 0]; what is missing from 1 is Pr[Λ = −∞ | b = 0].
-        given_1: Pr[Λ | b = 1]; what is missing from 1 is Pr[Λ = +∞ | b = 1].
-        bayes_error: the error of the observer who says 1 if Λ > 0, prior 1/2.
+        values: what Λ can be, in nats, finite and ascending.
+        mass: the probability of each.
+        certain: the probability that Λ is infinite, and the choice known.
     """
 
     values: NDArray[np.float64]
-    given_0: NDArray[np.float64]
-    given_1: NDArray[np.float64]
-    bayes_error: float
-
-    @property
-    def advantage(self) -> float:
-        """1 − 2·(Bayes error)."""
-        return 1.0 - 2.0 * self.bayes_error
+    mass: NDArray[np.float64]
+    certain: float
 
 
 class RatioSum:
@@ -96,82 +89,72 @@ class RatioSum:
         shared = _shared(channel)
         if not shared:
             raise ParameterError("no y is possible under both choices: every y tells")
-        ratios = [Fraction(c.one, c.zero) for c in shared]
-        self._basis, coordinates = lattice(ratios)
-        merged: dict[tuple[int, ...], float] = {}
-        for cell, point in zip(shared, coordinates, strict=True):
-            mass = cell.values * sqrt(cell.zero * cell.one) / channel.total
-            merged[point] = merged.get(point, 0.0) + mass
-        self._affinity = sum(merged.values())
-        self._steps = {point: mass / self._affinity for point, mass in merged.items()}
+        self._total = channel.total
+        self._basis, points = lattice([Fraction(c.one, c.zero) for c in shared])
+        self._cells = list(zip(shared, points, strict=True))
         self._logs = np.array([log(ratio) for ratio in self._basis])
-        self._reach = [
-            max((abs(point[i]) for point in merged), default=0) for i in range(len(self._basis))
-        ]
-
-    @property
-    def affinity(self) -> float:
-        """Z = Σ_y sqrt(P_0(y)·P_1(y)), over the y possible under both choices."""
-        return self._affinity
+        self._reach = [max(abs(point[i]) for point in points) for i in range(len(self._basis))]
 
     def bayes_error(self, transfers: int) -> float:
         """½ Z^T·E_R[e^(−|Λ|/2)], the Bayes error over T transfers at prior 1/2."""
-        tilted, ratios = self._tilted(transfers)
-        return 0.5 * self._affinity**transfers * float(np.sum(tilted * np.exp(-np.abs(ratios) / 2)))
+        steps, affinity = self._steps(0.5)
+        mass, ratios = self._power(steps, transfers)
+        return 0.5 * affinity**transfers * float(np.sum(mass * np.exp(-np.abs(ratios) / 2)))
 
-    def law(self, transfers: int) -> SumLaw:
-        """The law of Λ over T transfers."""
-        tilted, ratios = self._tilted(transfers)
+    def law(self, transfers: int, choice: int) -> SumLaw:
+        """The law of Λ over T transfers with b = `choice`; the tails beyond 10^−18 are cut."""
+        if choice not in (0, 1):
+            raise ParameterError(f"a choice is 0 or 1, got {choice}")
+        steps, common = self._steps(float(choice))
+        mass, ratios = self._power(steps, transfers)
         order = np.argsort(ratios, kind="stable")
-        values, mass = ratios[order], tilted[order]
-        # Lattice points whose ratios agree to rounding are one value of Λ.
-        first = np.concatenate(([True], np.diff(values) > 1e-9 * (1 + np.abs(values[1:]))))
-        starts = np.flatnonzero(first)
-        values = values[starts]
-        weight = self._affinity**transfers * np.add.reduceat(mass, starts)
-        seen = weight > 0
-        values, weight = values[seen], weight[seen]
         return SumLaw(
-            values,
-            weight * np.exp(-values / 2),
-            weight * np.exp(values / 2),
-            0.5 * float(np.sum(weight * np.exp(-np.abs(values) / 2))),
+            ratios[order], mass[order] * common**transfers, max(0.0, 1.0 - common**transfers)
         )
 
-    def _tilted(self, transfers: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(R's mass after T steps, Λ) on the window of the lattice that holds it, flattened."""
+    def _steps(self, s: float) -> tuple[dict[tuple[int, ...], float], float]:
+        """(P_0^(1−s)·P_1^s as a law on the lattice, the mass that makes it one)."""
+        merged: dict[tuple[int, ...], float] = {}
+        for cell, point in self._cells:
+            mass = float((cell.zeros / self._total) ** (1 - s) * (cell.ones / self._total) ** s)
+            merged[point] = merged.get(point, 0.0) + mass
+        affinity = fsum(merged.values())
+        return {point: mass / affinity for point, mass in merged.items()}, affinity
+
+    def _power(
+        self, steps: dict[tuple[int, ...], float], transfers: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(mass of the sum of T steps, Λ) on the window of the lattice that holds it, flattened."""
         if transfers < 0:
             raise ParameterError(f"a number of transfers is at least 0, got {transfers}")
         if not self._basis:
             return np.ones(1), np.zeros(1)
-        means = [
-            transfers * sum(mass * point[i] for point, mass in self._steps.items())
-            for i in range(len(self._basis))
+        shape = [
+            fft.next_fast_len(2 * _span(reach, transfers) + 1, real=True) for reach in self._reach
         ]
-        spans = [self._span(reach, transfers) for reach in self._reach]
-        shape = [fft.next_fast_len(2 * span + 1, real=True) for span in spans]
         if prod(shape) > MOST_CELLS:
             raise ParameterError(
                 f"{transfers} transfers need a lattice of {prod(shape)} cells; at most {MOST_CELLS}"
             )
         step = np.zeros(shape)
-        for point, mass in self._steps.items():
+        for point, mass in steps.items():
             step[tuple(k % size for k, size in zip(point, shape, strict=True))] += mass
         law = fft.irfftn(fft.rfftn(step) ** transfers, s=shape)
         # Rounding leaves about 1e-16 everywhere; no true probability is negative.
         np.clip(law, 0.0, None, out=law)
         axes = []
-        for mean, size in zip(means, shape, strict=True):
-            centre = round(mean)
-            axes.append((np.arange(size) - centre + size // 2) % size + centre - size // 2)
-        grids = np.meshgrid(*axes, indexing="ij")
+        for i, size in enumerate(shape):
+            mean = transfers * sum(mass * point[i] for point, mass in steps.items())
+            first = round(mean) - size // 2
+            axes.append((np.arange(size) - first) % size + first)
+        grids = np.meshgrid(*axes, indexing="ij", sparse=True)
         ratios = sum(grid * ln for grid, ln in zip(grids, self._logs, strict=True))
         return law.ravel(), np.asarray(ratios, dtype=np.float64).ravel()
 
-    @staticmethod
-    def _span(reach: int, transfers: int) -> int:
-        """How far from its mean a coordinate can come, but for the tail (Hoeffding)."""
-        return min(2 * reach * transfers, ceil(reach * sqrt(2 * transfers * _LN_TAIL)) + 1)
+
+def _span(reach: int, transfers: int) -> int:
+    """How far from its mean a coordinate can come, but for the tail (Hoeffding)."""
+    return min(2 * reach * transfers, ceil(reach * sqrt(2 * transfers * _LN_TAIL)) + 1)
 
 
 def lattice(ratios: Sequence[Fraction]) -> tuple[list[Fraction], list[tuple[int, ...]]]:

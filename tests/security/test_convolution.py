@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from iot2.errors import ParameterError
+from iot2.security import convolution
 from iot2.security.bayes import Channel, observed
 from iot2.security.convolution import RatioSum, direct_error, direct_sum, lattice
 from iot2.security.moduli import HONEST
@@ -70,17 +71,23 @@ def test_the_law_of_the_sum(transfers: int, z: int) -> None:
     channel = observed(989, 11, z)
     exact = direct_sum(channel, transfers)
     cases = channel.total**transfers
-    law = RatioSum(channel).law(transfers)
-    assert np.all(np.diff(law.values) > 0)
-    by_value = sorted((math.log(ratio), pair) for ratio, pair in exact.items())
-    for value, (zeros, ones) in by_value:
-        near = np.abs(law.values - value) < 1e-9
-        assert law.given_0[near].sum() == pytest.approx(float(Fraction(zeros, cases)), abs=1e-15)
-        assert law.given_1[near].sum() == pytest.approx(float(Fraction(ones, cases)), abs=1e-15)
-    kept = float(channel.common() ** transfers)
-    assert law.given_0.sum() == pytest.approx(kept, rel=1e-12)
-    assert law.bayes_error == pytest.approx(float(direct_error(channel, transfers)), rel=1e-12)
-    assert law.advantage == pytest.approx(1 - 2 * law.bayes_error)
+    sums = RatioSum(channel)
+    laws = [sums.law(transfers, choice) for choice in (0, 1)]
+    for choice, law in enumerate(laws):
+        assert np.all(np.diff(law.values) >= 0)
+        for ratio, counted in exact.items():
+            near = np.abs(law.values - math.log(ratio)) < 1e-9
+            expected = float(Fraction(counted[choice], cases))
+            assert law.mass[near].sum() == pytest.approx(expected, rel=1e-11, abs=1e-15)
+        kept = float(channel.common() ** transfers)
+        assert law.mass.sum() == pytest.approx(kept, rel=1e-12)
+        assert law.certain == pytest.approx(1 - kept, rel=1e-11, abs=1e-13)
+    # The observer who says 1 if the sum is positive, and tosses a coin if it is 0.
+    wrong = [
+        law.mass[sign * law.values > 1e-9].sum() + law.mass[np.abs(law.values) <= 1e-9].sum() / 2
+        for sign, law in zip((1, -1), laws, strict=True)
+    ]
+    assert sum(wrong) / 2 == pytest.approx(float(direct_error(channel, transfers)), rel=1e-10)
 
 
 def test_a_long_sum_through_its_window_agrees_with_the_whole_lattice(
@@ -88,7 +95,7 @@ def test_a_long_sum_through_its_window_agrees_with_the_whole_lattice(
 ) -> None:
     sums = RatioSum(observed(989, 11, 16))
     windowed = sums.bayes_error(600)
-    monkeypatch.setattr(RatioSum, "_span", staticmethod(lambda reach, transfers: reach * transfers))
+    monkeypatch.setattr(convolution, "_span", lambda reach, transfers: 2 * reach * transfers)
     assert sums.bayes_error(600) == pytest.approx(windowed, rel=1e-11)
 
 
@@ -118,6 +125,8 @@ def test_what_a_lattice_cannot_hold() -> None:
         RatioSum(observed(989, 11, 16)).bayes_error(1 << 20)
     with pytest.raises(ParameterError, match="at least 0"):
         RatioSum(observed(989, 11, 16)).bayes_error(-1)
+    with pytest.raises(ParameterError, match="0 or 1"):
+        RatioSum(observed(989, 11, 16)).law(1, 2)
     with pytest.raises(ParameterError, match="no product"):
         lattice([Fraction(4), Fraction(8)])
 
