@@ -1,16 +1,27 @@
-"""The compact receiver's batches, as arrays in and arrays out."""
+"""Whole batches, arrays in and arrays out."""
 
 import os
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from iot2 import QueryBatch, Receiver, ReplyBatch, Sender, SenderKey, SixReceiver, SixSender
+from iot2 import (
+    QueryBatch,
+    Receiver,
+    ReplyBatch,
+    Sender,
+    SenderKey,
+    SimplestReceiver,
+    SimplestSender,
+    SixReceiver,
+    SixSender,
+)
 from iot2.benchmark.blocks import Block, NextBlock, Yardstick, summed
 from iot2.benchmark.series import MESSAGE_BYTES
 from iot2.benchmark.transfers import WrongMessageError
-from iot2.wire.header import HEADER, REPLY
+from iot2.simplest.batch import SimplestQueryBatch, SimplestReplyBatch
+from iot2.wire.header import HEADER
 
 GENUINE: Final = 100
 """Transfers of a batch that the sender answers; see `batch_blocks`."""
@@ -19,18 +30,40 @@ GENUINE: Final = 100
 def batch_blocks(
     key: SenderKey, size: int, *, masked: bool = False, genuine: int = GENUINE
 ) -> NextBlock:
-    """Blocks that are one batch each, `sender_online` among the steps.
+    """Blocks that are one compact batch each, `sender_online` among the steps.
 
     The sender answers the first `genuine` transfers, and they are compared
     with what was chosen. The rest of the batch, which would cost the sender
-    minutes, holds random ciphertexts instead: to a receiver of the compact
-    variant they look and cost the same, since it opens whatever comes.
+    minutes, holds random ciphertexts instead: to the receiver they look and
+    cost the same, since it opens whatever comes.
     """
-    rng = np.random.default_rng()
-    yardstick = Yardstick(key)
     sender = Sender(key)
     receiver = Receiver(key.public, sender.sid, trusted_fingerprint=key.fingerprint, masked=masked)
-    answered, stride = min(genuine, size), HEADER.size + key.public.size
+    return _batches(Yardstick(key), size, genuine, sender, receiver, QueryBatch, ReplyBatch)
+
+
+def simplest_batch_blocks(
+    group: str, size: int, yardstick: Yardstick, *, genuine: int = GENUINE
+) -> NextBlock:
+    """The same for SimplestOT with a long-term A."""
+    sender = SimplestSender(group)
+    receiver = SimplestReceiver(sender.public, sender.sid, group=group)
+    return _batches(
+        yardstick, size, genuine, sender, receiver, SimplestQueryBatch, SimplestReplyBatch
+    )
+
+
+def _batches(
+    yardstick: Yardstick,
+    size: int,
+    genuine: int,
+    sender: Any,
+    receiver: Any,
+    query_batch: Any,
+    reply_batch: Any,
+) -> NextBlock:
+    rng = np.random.default_rng()
+    answered = min(genuine, size)
 
     def block() -> Block:
         choices = rng.integers(0, 2, size)
@@ -39,18 +72,19 @@ def batch_blocks(
         choose, queries = yardstick.step(
             "receiver_choose", size, lambda: receiver.choose_many(choices).to_bytes()
         )
+        stride = len(queries) // size
         online, replies = yardstick.step(
             "sender_online",
             answered,
             lambda: sender.answer_many(
-                QueryBatch.from_bytes(queries[: answered * stride], stride), messages
+                query_batch.from_bytes(queries[: answered * stride], stride), messages
             ).to_bytes(),
         )
-        replies += unanswered(QueryBatch.from_bytes(queries, stride), answered)
+        replies += unanswered(query_batch.from_bytes(queries, stride), answered, replies[1])
         retrieve, opened = yardstick.step(
             "receiver_retrieve",
             size,
-            lambda: receiver.retrieve_many(ReplyBatch.from_bytes(replies)),
+            lambda: receiver.retrieve_many(reply_batch.from_bytes(replies)),
         )
         chosen = messages[np.arange(answered), choices[:answered]]
         if not np.array_equal(opened[:answered], chosen):
@@ -72,13 +106,13 @@ def six_batch_blocks(key: SenderKey, size: int) -> NextBlock:
     return block
 
 
-def unanswered(queries: QueryBatch, answered: int) -> bytes:
+def unanswered(queries: Any, answered: int, kind: int) -> bytes:
     """Well-formed replies with random ciphertexts to all queries after the first `answered`."""
     rest = queries.rows[answered:]
     start = bytes([0, 2]) + MESSAGE_BYTES.to_bytes(4)
     rows = np.empty((len(rest), HEADER.size + len(start) + 2 * MESSAGE_BYTES), np.uint8)
     rows[:, : HEADER.size] = rest[:, : HEADER.size]
-    rows[:, 1] = REPLY
+    rows[:, 1] = kind
     rows[:, HEADER.size : HEADER.size + len(start)] = np.frombuffer(start, np.uint8)
     rows[:, HEADER.size + len(start) :] = random_array(len(rest), 2 * MESSAGE_BYTES)
     return rows.tobytes()
