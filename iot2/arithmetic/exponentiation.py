@@ -131,19 +131,32 @@ class _Number:
             self._free(self.pointer)
 
 
+class _Context:
+    """A BN_CTX that is freed when it is dropped."""
+
+    __slots__ = ("_free", "pointer")
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self._free: Callable[[int], None] = library.BN_CTX_free
+        self.pointer = _checked(library.BN_CTX_new(), "BN_CTX_new")
+
+    def __del__(self) -> None:
+        if getattr(self, "pointer", None):
+            self._free(self.pointer)
+
+
 class _Workspace(threading.local):
-    """What one thread needs for itself: a BN_CTX, two inputs, two outputs, a buffer."""
+    """What one thread needs for itself: a BN_CTX, two inputs, two outputs, a buffer.
+
+    Each part frees itself, since a thread that ends drops its parts and no
+    more: the finaliser of this object would run for one thread alone.
+    """
 
     def __init__(self, library: ctypes.CDLL, size: int) -> None:
-        self._free: Callable[[int], None] = library.BN_CTX_free
-        self.context = _checked(library.BN_CTX_new(), "BN_CTX_new")
+        self.context = _Context(library)
         self.inputs = (_Number(library), _Number(library))
         self.outputs = (_Number(library), _Number(library))
         self.buffer = ctypes.create_string_buffer(size)
-
-    def __del__(self) -> None:
-        if getattr(self, "context", None):
-            self._free(self.context)
 
 
 @dataclass(slots=True, repr=False, eq=False)
@@ -176,7 +189,7 @@ class LibcryptoPowers:
 
     def _montgomery_of(self, modulus: _Number) -> int:
         pointer = _checked(self._library.BN_MONT_CTX_new(), "BN_MONT_CTX_new")
-        context = self._workspace.context
+        context = self._workspace.context.pointer
         _checked(
             self._library.BN_MONT_CTX_set(pointer, modulus.pointer, context), "BN_MONT_CTX_set"
         )
@@ -193,17 +206,18 @@ class LibcryptoPowers:
             _checked(library.BN_bin2bn(value.to_bytes(size, "big"), size, number.pointer), "input")
         p, d_p, q, d_q = (number.pointer for number in self._fixed)
         (in_p, in_q), (out_p, out_q) = work.inputs, work.outputs
+        context = work.context.pointer
         of_p = (out_p.pointer, in_p.pointer, d_p, p, self._montgomery[0])
         of_q = (out_q.pointer, in_q.pointer, d_q, q, self._montgomery[1])
         # The order of the arguments differs: the context comes before the
         # Montgomery form in the single call, last in the paired one.
         if hasattr(library, "BN_mod_exp_mont_consttime_x2"):
-            result = library.BN_mod_exp_mont_consttime_x2(*of_p, *of_q, work.context)
+            result = library.BN_mod_exp_mont_consttime_x2(*of_p, *of_q, context)
             _checked(result, "BN_mod_exp_mont_consttime_x2")
         else:
             for out, base, exponent, modulus, montgomery in (of_p, of_q):
                 result = library.BN_mod_exp_mont_consttime(
-                    out, base, exponent, modulus, work.context, montgomery
+                    out, base, exponent, modulus, context, montgomery
                 )
                 _checked(result, "BN_mod_exp_mont_consttime")
         return self._output(out_p), self._output(out_q)
