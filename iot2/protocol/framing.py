@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 from hashlib import sha256, shake_256
 
 from gmpy2 import mpz
@@ -41,6 +42,14 @@ def framed(tag: str, *parts: bytes) -> bytes:
 def H(tag: str, *parts: bytes) -> bytes:
     """SHA-256 of `framed`: 32 bytes."""
     return sha256(framed(tag, *parts)).digest()
+
+
+def H_of_many(tag: str, parts: Iterable[bytes]) -> bytes:
+    """H of parts that are hashed one by one, so that they never stand in memory together."""
+    state = sha256(framed(tag))
+    for part in parts:
+        state.update(len32(len(part)) + part)
+    return state.digest()
 
 
 def X(tag: str, length: int, *parts: bytes) -> bytes:

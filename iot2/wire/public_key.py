@@ -10,7 +10,7 @@ from gmpy2 import mpz
 
 from iot2.arithmetic.uniform import residue_size
 from iot2.errors import MessageError, ParameterError, ProofError
-from iot2.protocol.framing import FINGERPRINT, H, encode
+from iot2.protocol.framing import FINGERPRINT, H_of_many, encode
 from iot2.protocol.proof import ROUNDS, challenge_size, check_proof
 from iot2.wire.header import PUBLIC_KEY, VERSION, check_length, check_start
 
@@ -65,7 +65,7 @@ class PublicKey:
         if any(not 0 <= x < self.modulus for x in (*self.z, *self.responses)):
             raise ParameterError("every z_j and s_i must be at least 0 and below N")
         # fp = H("fingerprint"; N, z_1, ..., z_(c-1))
-        fp = H(FINGERPRINT, *(encode(x, self.modulus) for x in (self.modulus, *self.z)))
+        fp = H_of_many(FINGERPRINT, (encode(x, self.modulus) for x in (self.modulus, *self.z)))
         object.__setattr__(self, "fingerprint", fp)
 
     @property
