@@ -164,12 +164,13 @@ class SenderKey:
         Raises:
             DataError: the file is damaged, foreign or of another version, or
                 its parts do not belong together.
-            ParameterError: the size of N is unsupported and not `insecure`.
+            ParameterError: the size of N, or the shape of p and q, is unsupported
+                and not `insecure`.
             OSError: the file cannot be read.
         """
         try:
             document = json.loads(Path(path).read_bytes())
-        except ValueError:
+        except (ValueError, RecursionError):
             raise DataError(f"{path}: expected an iot2 sender key, found no JSON") from None
         if not isinstance(document, dict) or document.get("format") != _FORMAT:
             raise DataError(f"{path}: expected an iot2 sender key, found another kind of file")
@@ -194,6 +195,8 @@ class SenderKey:
         if not belongs or len(seed) != KEY_BYTES:
             raise DataError(f"{path}: the parts of the key do not belong together")
         check_size(public.bits, insecure=insecure)
+        if not insecure:
+            _check_shape(secret, public.bits)
         public = PublicKey.from_bytes(public.to_bytes(), insecure=insecure)
         return cls._from_parts(secret, sigma, seed, public)
 
