@@ -221,7 +221,10 @@ class Receiver:
 
         from iot2.wire.batch import QueryBatch
 
-        chosen = np.asarray(choices)
+        try:
+            chosen = np.asarray(choices)
+        except ValueError:
+            raise ParameterError("choices must be integers in one dimension") from None
         if chosen.dtype == bool:
             chosen = chosen.astype(np.uint8)
         if chosen.ndim != 1 or not chosen.size or not np.issubdtype(chosen.dtype, np.integer):
@@ -271,16 +274,20 @@ class Receiver:
             try:
                 return [self.retrieve(reply) for reply in replies]
             except (MessageError, StateError):
-                for reply in replies:
-                    if isinstance(reply, Reply) and reply.sid == self.sid:
-                        self.discard(reply.index)
+                self._discard_named(replies)
                 raise
         return self._retrieve_batch(replies)
+
+    def _discard_named(self, replies: Sequence[Reply]) -> None:
+        for reply in replies:
+            if isinstance(reply, Reply) and reply.sid == self.sid:
+                self.discard(reply.index)
 
     def _retrieve_batch(self, replies: ReplyBatch) -> NDArray[np.uint8]:
         import numpy as np
 
         if not replies.starts_with(self._reply_start):
+            self._discard_named(replies)
             raise MessageError("a reply of this batch belongs to another session")
         count, length = len(replies), replies.length
         positions = replies.indexes - np.uint64(self._first)  # wraps where it is negative
