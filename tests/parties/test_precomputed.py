@@ -1,0 +1,542 @@
+"""Pre-computed OT over every base: transfers, the exact online algebra, state rules, refusals."""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from iot2 import (
+    PrecomputedReceiver,
+    PrecomputedSender,
+    Receiver,
+    Sender,
+    SenderKey,
+    SimplestReceiver,
+    SimplestSender,
+    SixReceiver,
+    SixSender,
+)
+from iot2.errors import MessageError, ParameterError, StateError
+from iot2.parties.precomputed.receiver import uniform_choices
+from iot2.wire.precomputed import (
+    Correction,
+    CorrectionBatch,
+    PrecomputedReply,
+    PrecomputedReplyBatch,
+)
+
+KEY = SenderKey.generate(512, insecure=True)
+KEY_OF_5 = SenderKey.generate(512, 5, insecure=True)
+
+
+def compact(key: SenderKey = KEY) -> tuple[Any, Any]:
+    sender = Sender(key)
+    return sender, Receiver(key.public, sender.sid, trusted_fingerprint=key.fingerprint)
+
+
+def six() -> tuple[Any, Any]:
+    sender = SixSender(KEY)
+    return sender, SixReceiver(KEY.public, sender.sid)
+
+
+def simplest(group: str, split: str) -> Callable[[], tuple[Any, Any]]:
+    def make() -> tuple[Any, Any]:
+        sender = SimplestSender(group, split=split)
+        return sender, SimplestReceiver(sender.public, sender.sid, group=group, split=split)
+
+    return make
+
+
+BASES: dict[str, Callable[[], tuple[Any, Any]]] = {
+    "compact": compact,
+    "compact 1-of-5": lambda: compact(KEY_OF_5),
+    "six": six,
+    "ristretto255 known": simplest("ristretto255", "known"),
+    "secp256k1 known": simplest("secp256k1", "known"),
+    "ristretto255 fresh": simplest("ristretto255", "fresh"),
+    "secp256k1 fresh": simplest("secp256k1", "fresh"),
+}
+
+
+def offline(sender: PrecomputedSender, receiver: PrecomputedReceiver, count: int) -> None:
+    if isinstance(sender.base, SixSender) or getattr(sender.base, "split", "") == "fresh":
+        queries = receiver.prepare(offers=sender.offers(count))
+    else:
+        queries = receiver.prepare(count)
+    receiver.finish(sender.prepare(queries))
+
+
+def parties(
+    base: str = "secp256k1 known", length: int = 4, count: int = 3
+) -> tuple[PrecomputedSender, PrecomputedReceiver]:
+    base_sender, base_receiver = BASES[base]()
+    sender = PrecomputedSender(base_sender, length)
+    receiver = PrecomputedReceiver(base_receiver)
+    offline(sender, receiver, count)
+    return sender, receiver
+
+
+def messages_for(sender: PrecomputedSender) -> tuple[bytes, ...]:
+    return tuple(bytes([65 + j]) * sender.length for j in range(sender.choices))
+
+
+# Transfers
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_transfers_over_every_base(base: str) -> None:
+    sender, receiver = parties(base, length=40, count=10)
+    messages = messages_for(sender)
+    for k in range(10):
+        b = k % sender.choices
+        correction = Correction.from_bytes(receiver.choose(b).to_bytes())
+        reply = sender.answer(correction, messages)
+        reply = PrecomputedReply.from_bytes(reply.to_bytes())
+        assert receiver.retrieve(reply) == messages[b]
+    assert receiver.available == sender.available == 0
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_batches_over_every_base(base: str) -> None:
+    count, length = 12, 33
+    sender, receiver = parties(base, length, count)
+    rng = np.random.default_rng(1)
+    choices = rng.integers(0, sender.choices, count)
+    shape = (count, sender.choices, length)
+    messages = rng.integers(0, 256, shape, dtype=np.uint8)
+    corrections = receiver.choose_many(choices)
+    assert isinstance(corrections, CorrectionBatch)
+    corrections = CorrectionBatch.from_bytes(corrections.to_bytes())
+    replies = sender.answer_many(corrections, messages)
+    assert isinstance(replies, PrecomputedReplyBatch)
+    replies = PrecomputedReplyBatch.from_bytes(replies.to_bytes())
+    opened = receiver.retrieve_many(replies)
+    assert opened.shape == (count, length)
+    assert (opened == messages[np.arange(count), choices]).all()
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    length=st.integers(1, 70),
+    choices=st.lists(st.integers(0, 4), min_size=1, max_size=6),
+    data=st.data(),
+)
+def test_every_choice_of_every_length_arrives(
+    length: int, choices: list[int], data: st.DataObject
+) -> None:
+    sender, receiver = parties("compact 1-of-5", length, len(choices))
+    one = st.binary(min_size=length, max_size=length)
+    rows = [tuple(data.draw(one) for _ in range(5)) for _ in choices]
+    corrections = receiver.choose_many(choices)
+    replies = sender.answer_many(corrections, rows)
+    assert isinstance(corrections, list)
+    assert isinstance(replies, list)
+    expected = [row[b] for row, b in zip(rows, choices, strict=True)]
+    assert receiver.retrieve_many(replies) == expected
+
+
+def test_single_and_batch_mix_and_replies_come_in_any_order() -> None:
+    sender, receiver = parties(count=6)
+    messages = messages_for(sender)
+    batch = receiver.choose_many(np.array([1, 0]))
+    single = receiver.choose(1)
+    rest = receiver.choose_many([0, 1, 1])
+    assert [m.index for m in (*batch, single, *rest)] == [0, 1, 2, 3, 4, 5]
+    replies = [sender.answer(single, messages)]
+    replies += sender.answer_many(rest[::-1], [messages] * 3)
+    replies += list(sender.answer_many(batch, np.array([[[*m] for m in messages]] * 2, np.uint8)))
+    assert receiver.retrieve_many(replies) == [messages[b] for b in (1, 1, 1, 0, 1, 0)]
+
+
+def test_the_offline_phase_may_run_again() -> None:
+    sender, receiver = parties(count=2)
+    offline(sender, receiver, 3)
+    assert receiver.available == sender.available == 5
+    messages = messages_for(sender)
+    for k in range(5):
+        correction = receiver.choose(k & 1)
+        assert correction.index == k
+        assert receiver.retrieve(sender.answer(correction, messages)) == messages[k & 1]
+
+
+# The online algebra, with known draws
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_corrections_and_replies_are_those_of_the_specification(many: bool) -> None:
+    gammas, length, c = [3, 0, 4, 2, 1], 3, 5
+    base_sender, base_receiver = compact(KEY_OF_5)
+    r = os.urandom(len(gammas) * c * length)
+    sender = PrecomputedSender(base_sender, length, randbytes=lambda n: r[:n])
+    receiver = PrecomputedReceiver(base_receiver, randbytes=lambda n: bytes(gammas))
+    offline(sender, receiver, len(gammas))
+    rows = [[os.urandom(length) for _ in range(c)] for _ in gammas]
+    choices = [2, 0, 1, 4, 4]
+    if many:
+        corrections: Any = receiver.choose_many(np.array(choices))
+        replies: Any = sender.answer_many(
+            corrections,
+            np.frombuffer(b"".join(m for row in rows for m in row), np.uint8).reshape(5, c, length),
+        )
+    else:
+        corrections = [receiver.choose(b) for b in choices]
+        replies = [sender.answer(*pair) for pair in zip(corrections, rows, strict=True)]
+    for k, (correction, reply) in enumerate(zip(corrections, replies, strict=True)):
+        start = bytes([1, 0x91]) + sender.sid + k.to_bytes(8, "big")
+        d = (choices[k] - gammas[k]) % c
+        assert correction.to_bytes() == start + bytes([d])
+        r_k = [r[(k * c + j) * length :][:length] for j in range(c)]
+        e = b"".join(
+            bytes(x ^ y for x, y in zip(rows[k][j], r_k[(j - d) % c], strict=True))
+            for j in range(c)
+        )
+        start = bytes([1, 0x92]) + start[2:]
+        assert reply.to_bytes() == start + b"\0\x05\0\0\0\x03" + e
+
+
+def test_for_two_choices_differences_are_xors() -> None:
+    for gamma in (0, 1):
+        for b in (0, 1):
+            base_sender, base_receiver = compact()
+            sender = PrecomputedSender(base_sender, 1, randbytes=lambda n: b"\x0f\xf0"[:n])
+            receiver = PrecomputedReceiver(
+                base_receiver, randbytes=lambda n, gamma=gamma: bytes([gamma])
+            )
+            offline(sender, receiver, 1)
+            correction = receiver.choose(b)
+            assert correction.d == b ^ gamma
+            reply = sender.answer(correction, (b"\0", b"\0"))
+            assert reply.ciphertexts == ((b"\x0f", b"\xf0"), (b"\xf0", b"\x0f"))[b ^ gamma]
+
+
+@pytest.mark.parametrize("choices", [2, 3, 5, 200, 256])
+def test_gammas_are_uniform_by_rejection(choices: int) -> None:
+    every_byte = bytes(range(256))
+    reads: list[int] = []
+
+    def randbytes(count: int) -> bytes:
+        reads.append(count)
+        return every_byte if len(reads) == 1 else bytes([7 % choices]) * count
+
+    drawn = uniform_choices(256, choices, randbytes)
+    limit = 256 - 256 % choices
+    kept = [value % choices for value in every_byte[:limit]]
+    assert drawn.tolist() == kept + [7 % choices] * (256 - limit)
+    assert reads == ([256] if limit == 256 else [256, 256 - limit])
+    assert len({kept.count(value) for value in range(choices)}) == 1
+
+
+# State rules
+
+
+def test_a_correction_is_answered_once() -> None:
+    sender, receiver = parties()
+    messages = messages_for(sender)
+    correction = receiver.choose(0)
+    sender.answer(correction, messages)
+    other = Correction(sender.sid, correction.index, 1 - correction.d)
+    for again in (correction, other):
+        with pytest.raises(StateError, match="index 0 was answered before"):
+            sender.answer(again, messages)
+        with pytest.raises(StateError, match="index 0 was answered before"):
+            sender.answer_many([again], [messages])
+
+
+def test_only_transfers_run_offline_are_answered() -> None:
+    sender, _ = parties()
+    with pytest.raises(StateError, match="index 9 was not run offline"):
+        sender.answer(Correction(sender.sid, 9, 0), messages_for(sender))
+
+
+def test_a_batch_is_refused_whole() -> None:
+    sender, receiver = parties()
+    messages = messages_for(sender)
+    first, second = receiver.choose(0), receiver.choose(1)
+    bad: list[tuple[list[Any], type[Exception]]] = [
+        ([first, second, first], StateError),
+        ([first, Correction(sender.sid, 9, 0)], StateError),
+        ([first, Correction(sender.sid, 1, 2)], MessageError),
+        ([first, Correction(bytes(16), 1, 0)], MessageError),
+        ([first, second.to_bytes()], MessageError),
+    ]
+    for corrections, error in bad:
+        with pytest.raises(error):
+            sender.answer_many(corrections, [messages] * len(corrections))
+    assert sender.available == 3
+    assert receiver.retrieve(sender.answer(first, messages)) == messages[0]
+
+
+def test_a_transfer_serves_one_choice_and_one_reply() -> None:
+    sender, receiver = parties(count=1)
+    reply = sender.answer(receiver.choose(1), messages_for(sender))
+    with pytest.raises(StateError, match="run the offline phase first"):
+        receiver.choose(0)
+    with pytest.raises(StateError, match="0 transfers are left, 2 are asked"):
+        receiver.choose_many([0, 1])
+    receiver.retrieve(reply)
+    with pytest.raises(StateError, match="no correction with index 0 is open"):
+        receiver.retrieve(reply)
+    with pytest.raises(StateError, match="no open correction"):
+        receiver.retrieve_many(PrecomputedReplyBatch.from_bytes(reply.to_bytes()))
+
+
+def test_a_reply_before_its_correction_is_refused() -> None:
+    sender, receiver = parties()
+    with pytest.raises(StateError, match="no correction with index 0 is open"):
+        receiver.retrieve(PrecomputedReply(sender.sid, 0, messages_for(sender)))
+
+
+def test_foreign_replies_spend_nothing() -> None:
+    sender, receiver = parties()
+    messages = messages_for(sender)
+    reply = sender.answer(receiver.choose(1), messages)
+    foreign = PrecomputedReply(bytes(16), 0, messages)
+    with pytest.raises(MessageError, match="another session"):
+        receiver.retrieve(foreign)
+    with pytest.raises(MessageError, match="another session"):
+        receiver.retrieve_many(PrecomputedReplyBatch.from_bytes(foreign.to_bytes()))
+    with pytest.raises(MessageError, match="expected a PrecomputedReply, got bytes"):
+        receiver.retrieve(reply.to_bytes())  # type: ignore[arg-type]
+    assert receiver.retrieve(reply) == messages[1]
+
+
+@pytest.mark.parametrize("as_batch", [False, True])
+@pytest.mark.parametrize("ciphertexts", [(b"abc", b"def"), (b"abcd",) * 3])
+def test_a_reply_of_another_shape_gives_the_transfer_up(
+    as_batch: bool, ciphertexts: tuple[bytes, ...]
+) -> None:
+    sender, receiver = parties()
+    good = sender.answer(receiver.choose(1), messages_for(sender))
+    bad = PrecomputedReply(sender.sid, 0, ciphertexts)
+    batch = PrecomputedReplyBatch.from_bytes(bad.to_bytes())
+    retrieve: Any = receiver.retrieve_many if as_batch else receiver.retrieve
+    with pytest.raises(MessageError, match="must carry 2 ciphertexts of 4 bytes"):
+        retrieve(batch if as_batch else bad)
+    with pytest.raises(StateError):
+        receiver.retrieve(good)
+
+
+@pytest.mark.parametrize("as_batch", [False, True])
+def test_an_error_in_a_batch_gives_up_all_that_it_names(as_batch: bool) -> None:
+    sender, receiver = parties()
+    messages = messages_for(sender)
+    replies = [sender.answer(receiver.choose(b), messages) for b in (0, 1, 0)]
+    named = [replies[0], replies[1], replies[1]]
+    many = PrecomputedReplyBatch.from_bytes(b"".join(r.to_bytes() for r in named))
+    with pytest.raises(StateError):
+        receiver.retrieve_many(many if as_batch else named)
+    for reply in replies[:2]:
+        with pytest.raises(StateError):
+            receiver.retrieve(reply)
+    assert receiver.retrieve(replies[2]) == messages[0]
+
+
+def test_discard_gives_a_transfer_up() -> None:
+    sender, receiver = parties()
+    reply = sender.answer(receiver.choose(1), messages_for(sender))
+    receiver.discard(7)
+    receiver.discard(0)
+    with pytest.raises(StateError):
+        receiver.retrieve(reply)
+
+
+# The offline phase
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_replies_of_the_offline_phase_are_taken_once(base: str) -> None:
+    base_sender, base_receiver = BASES[base]()
+    sender, receiver = PrecomputedSender(base_sender, 4), PrecomputedReceiver(base_receiver)
+    if base == "six" or base.endswith("fresh"):
+        queries = receiver.prepare(offers=sender.offers(2))
+    else:
+        queries = receiver.prepare(2)
+    with pytest.raises(ParameterError, match="at least one reply"):
+        receiver.finish([])
+    replies = list(sender.prepare(queries))
+    receiver.finish(replies[:1])
+    with pytest.raises(StateError, match="with index 0 is open"):
+        receiver.finish(replies)
+    with pytest.raises(StateError, match="with index 1 is open"):
+        receiver.finish(replies[1:])
+    assert receiver.available == 1
+    messages = messages_for(sender)
+    assert receiver.retrieve(sender.answer(receiver.choose(1), messages)) == messages[1]
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_the_length_is_fixed_by_the_first_replies(base: str) -> None:
+    base_sender, base_receiver = BASES[base]()
+    receiver = PrecomputedReceiver(base_receiver)
+    short, long = PrecomputedSender(base_sender, 4), PrecomputedSender(base_sender, 5)
+    offline(short, receiver, 1)
+    with pytest.raises(MessageError, match="one length, these carry \\[4, 5\\]"):
+        offline(long, receiver, 1)
+    assert receiver.length == 4
+    assert receiver.available == 1
+
+
+@pytest.mark.parametrize("base", ["compact", "secp256k1 known", "secp256k1 fresh", "six"])
+def test_an_error_of_the_base_gives_up_all_that_is_named(base: str) -> None:
+    base_sender, base_receiver = BASES[base]()
+    sender, receiver = PrecomputedSender(base_sender, 4), PrecomputedReceiver(base_receiver)
+    if base == "six" or base.endswith("fresh"):
+        queries = receiver.prepare(offers=sender.offers(2))
+    else:
+        queries = receiver.prepare(2)
+    replies = list(sender.prepare(queries))
+    stranger = type(replies[1]).from_bytes(
+        replies[1].to_bytes()[:2] + bytes(16) + replies[1].to_bytes()[18:]
+    )
+    with pytest.raises(MessageError):
+        receiver.finish([replies[0], stranger])
+    assert receiver.available == 0
+    with pytest.raises(StateError):
+        receiver.finish(replies)
+    with pytest.raises(StateError):
+        base_receiver.retrieve(replies[0])
+
+
+def test_a_query_is_answered_once_offline_too() -> None:
+    base_sender, base_receiver = compact()
+    sender, receiver = PrecomputedSender(base_sender, 4), PrecomputedReceiver(base_receiver)
+    queries = receiver.prepare(2)
+    sender.prepare(queries)
+    with pytest.raises(StateError, match="answered before"):
+        sender.prepare(queries)
+    assert sender.available == 2
+
+
+# Arguments
+
+
+@pytest.mark.parametrize(
+    "messages", [(b"", b""), (b"a", b"bc"), (b"abcd",), (b"abc", b"def"), ("abcd", "efgh")]
+)
+def test_messages_have_the_length_fixed_offline(messages: tuple[bytes, ...]) -> None:
+    sender, receiver = parties()
+    correction = receiver.choose(0)
+    with pytest.raises(ParameterError):
+        sender.answer(correction, messages)
+    with pytest.raises(ParameterError):
+        sender.answer_many([correction], [messages])
+    assert receiver.retrieve(sender.answer(correction, (b"abcd", b"efgh"))) == b"abcd"
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.zeros((1, 2, 3), np.uint8),
+        np.zeros((2, 2, 4), np.uint8),
+        np.zeros((1, 3, 4), np.uint8),
+        np.zeros((1, 2, 4), np.int64),
+    ],
+)
+def test_arrays_of_messages_have_the_agreed_shape(array: Any) -> None:
+    sender, receiver = parties()
+    with pytest.raises(ParameterError, match="uint8 of shape \\(1, 2, 4\\)"):
+        sender.answer_many(receiver.choose_many(np.array([1])), array)
+    assert sender.available == 3
+
+
+def test_a_batch_takes_as_many_messages_as_corrections() -> None:
+    sender, receiver = parties()
+    corrections = receiver.choose_many([0, 1])
+    with pytest.raises(ParameterError, match="messages of 2 transfers"):
+        sender.answer_many(corrections, [messages_for(sender)])
+
+
+def test_foreign_corrections_are_refused() -> None:
+    sender, receiver = parties()
+    messages = messages_for(sender)
+    correction = receiver.choose(0)
+    with pytest.raises(MessageError, match="another session"):
+        sender.answer(Correction(bytes(16), 0, 0), messages)
+    with pytest.raises(MessageError, match="must be below 2, is 2"):
+        sender.answer(Correction(sender.sid, 0, 2), messages)
+    with pytest.raises(MessageError, match="expected a Correction, got bytes"):
+        sender.answer(correction.to_bytes(), messages)  # type: ignore[arg-type]
+    assert receiver.retrieve(sender.answer(correction, messages)) == messages[0]
+
+
+@pytest.mark.parametrize("choice", [-1, 2, 0.5, "1"])
+def test_choices_are_below_c(choice: Any) -> None:
+    _, receiver = parties()
+    with pytest.raises(ParameterError, match="from 0 to 1"):
+        receiver.choose(choice)
+    for choices in ([choice], np.array([choice])):
+        with pytest.raises(ParameterError, match="choice"):
+            receiver.choose_many(choices)
+    assert receiver.available == 3
+
+
+def test_no_choice_at_all_is_refused() -> None:
+    _, receiver = parties()
+    for choices in ([], [[0, 1]]):
+        with pytest.raises(ParameterError, match="at least one integer"):
+            receiver.choose_many(choices)
+
+
+def test_arguments_of_the_offline_phase_are_checked() -> None:
+    base_sender, base_receiver = compact()
+    for length in (0, -1, 2**32, 1.5):
+        with pytest.raises(ParameterError, match="length must be"):
+            PrecomputedSender(base_sender, length)  # type: ignore[arg-type]
+    sender, receiver = PrecomputedSender(base_sender, 4), PrecomputedReceiver(base_receiver)
+    with pytest.raises(ParameterError, match="exactly one of both"):
+        receiver.prepare()
+    with pytest.raises(ParameterError, match="exactly one of both"):
+        receiver.prepare(2, offers=[])
+    for empty in ({"count": 0}, {"offers": []}):
+        with pytest.raises(ParameterError, match="at least one transfer"):
+            receiver.prepare(**empty)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="count must be"):
+        receiver.prepare(-1)
+    with pytest.raises(ParameterError, match="a Sender makes no offers"):
+        sender.offers(1)
+
+
+# Messages and secrets
+
+
+@given(
+    sid=st.binary(min_size=16, max_size=16),
+    index=st.integers(0, 2**64 - 1),
+    d=st.integers(0, 255),
+)
+def test_corrections_round_trip(sid: bytes, index: int, d: int) -> None:
+    correction = Correction(sid, index, d)
+    encoded = correction.to_bytes()
+    assert encoded == b"\x01\x91" + sid + index.to_bytes(8, "big") + bytes([d])
+    again = Correction.from_bytes(encoded)
+    assert again == correction
+    assert (again.sid, again.index, again.d) == (sid, index, d)
+
+
+def test_corrections_are_parsed_strictly() -> None:
+    encoded = Correction(bytes(16), 3, 1).to_bytes()
+    for data in (*(encoded[:k] for k in range(27)), encoded + b"\0", b"\x02" + encoded[1:]):
+        with pytest.raises(MessageError, match="correction"):
+            Correction.from_bytes(data)
+    for d in (-1, 256, 0.5):
+        with pytest.raises(ParameterError, match="from 0 to 255"):
+            Correction(bytes(16), 0, d)  # type: ignore[arg-type]
+
+
+def test_reprs_show_no_secret() -> None:
+    base_sender, base_receiver = compact()
+    r = os.urandom(64)
+    sender = PrecomputedSender(base_sender, 32, randbytes=lambda n: r[:n])
+    receiver = PrecomputedReceiver(base_receiver)
+    offline(sender, receiver, 1)
+    correction = receiver.choose(1)
+    reply = sender.answer(correction, (bytes(32), bytes(32)))
+    shown = repr((sender, receiver, correction, reply))
+    for half in (r[:32], r[32:]):
+        assert half.hex() not in shown
+        assert repr(half)[2:-1] not in shown
+    assert "PrecomputedSender(Sender(sid=" in shown
