@@ -28,6 +28,7 @@ from iot2.parties.arguments import check_choice
 from iot2.parties.compact import Receiver
 from iot2.parties.six import SixReceiver
 from iot2.protocol.framing import u64
+from iot2.wire.ciphertexts import CIPHERTEXTS
 from iot2.wire.messages import Offer, Query, Reply, Session, SixReply
 from iot2.wire.public_key import PublicKey
 
@@ -327,11 +328,9 @@ class Conversation:
             half = len(queries) // 2
             first = yield from self._batch(receiver, queries[:half])
             return first + (yield from self._batch(receiver, queries[half:]))
-        joined = ev.batch_from_wire("replies", answer)
-        stride, rest = divmod(len(joined), len(queries))
-        if rest or not stride:
-            raise MessageError(f"the replies to {len(queries)} queries must be of one length")
-        parts = [joined[k : k + stride] for k in range(0, len(joined), stride)]
+        parts = _split_replies(ev.batch_from_wire("replies", answer))
+        if len(parts) != len(queries):
+            raise MessageError(f"expected {len(queries)} replies, got {len(parts)}")
         replies = [_reply(part, query.index) for part, query in zip(parts, queries, strict=True)]
         return [self._opened(message) for message in receiver.retrieve_many(replies)]
 
@@ -375,6 +374,21 @@ def _reply(data: object, index: int) -> Reply:
     if reply.index != index:
         raise MessageError(f"asked for index {index}, got a reply for {reply.index}")
     return reply
+
+
+def _split_replies(joined: bytes) -> list[bytes]:
+    """Concatenated messages of kind 3, each as long as its own c and L say."""
+    parts = []
+    start = 0
+    while start < len(joined):
+        head = joined[start : start + CIPHERTEXTS.size]
+        if len(head) < CIPHERTEXTS.size:
+            raise MessageError("the replies of a batch end within a header")
+        choices, length = int.from_bytes(head[26:28]), int.from_bytes(head[28:32])
+        stop = start + CIPHERTEXTS.size + choices * length
+        parts.append(joined[start:stop])
+        start = stop
+    return parts
 
 
 def _values(data: object) -> Sequence[object]:

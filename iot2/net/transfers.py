@@ -38,6 +38,7 @@ from iot2.net.tables import (
     record_offers,
     stored_reply,
 )
+from iot2.wire.ciphertexts import CIPHERTEXTS
 from iot2.wire.header import HEADER, QUERY, SIX_QUERY, VERSION
 from iot2.wire.messages import Query, Session, SixQuery
 
@@ -154,12 +155,18 @@ class Transfers:
         return [Query.from_bytes(part) for part in parts]
 
     def _take_all(self, session: OpenSession, indexes: list[int]) -> list[tuple[bytes, ...]]:
+        """The messages of a batch, taken all or none."""
         taken: list[int] = []
         messages = []
+        room = self._limits.frame_bytes
         try:
             for index in indexes:
                 messages.append(self._catalogue.take(session.row, index))
                 taken.append(index)
+                room -= CIPHERTEXTS.size + sum(map(len, messages[-1]))
+            if room < 0:
+                most = self._limits.frame_bytes
+                raise Refusal(Code.LIMIT, f"frame_bytes: the replies have more than {most}")
         except Refusal as refusal:
             names = self._catalogue.names(session.row, taken)
             self._catalogue.settle(names, spent=False)
