@@ -139,9 +139,9 @@ class Series:
 SERIES = (
     Series("#0b3c5d", "o", "-", ""),
     Series("#c8501e", "s", (0.0, (4.0, 1.5)), "////"),
-    Series("#3f9b8c", "^", (0.0, (1.0, 1.2)), "...."),
-    Series("#e0a63a", "D", (0.0, (5.0, 1.2, 1.0, 1.2)), "\\\\\\\\"),
-    Series("#b7bec6", "v", (0.0, (7.0, 2.0)), "xxxx"),
+    Series("#4fb0a0", "^", (0.0, (1.0, 1.2)), "...."),
+    Series("#e8b04a", "D", (0.0, (5.0, 1.2, 1.0, 1.2)), "\\\\\\\\"),
+    Series("#c5ccd3", "v", (0.0, (7.0, 2.0)), "xxxx"),
     Series("#7b3f8c", "P", (0.0, (3.0, 1.0, 1.0, 1.0, 1.0, 1.0)), "----"),
 )
 """From dark to light (the last, a spare, between the first two): use them in order."""
