@@ -8,12 +8,12 @@ from typing import Final
 import pandas as pd
 
 from iot2 import SenderKey
-from iot2.benchmark import transfers
+from iot2.benchmark import precomputed, transfers
 from iot2.benchmark.batches import batch_blocks, six_batch_blocks
 from iot2.benchmark.blocks import PRODUCTS, NextBlock, compact_blocks, six_blocks
 from iot2.benchmark.schema import SELECTIONS, YARDSTICK, Table, Unit
-from iot2.benchmark.series import Series
-from iot2.benchmark.transfers import Now
+from iot2.benchmark.series import MESSAGE_BYTES, Series
+from iot2.benchmark.transfers import Chunk, Now
 from iot2.simplest.groups import GROUPS, load_group
 
 BITS: Final = (1024, 2048, 3072, 4096)
@@ -90,7 +90,27 @@ def all_series(keys: Mapping[int, SenderKey], effort: Effort, cycles: Now | None
                 }
                 table = Table("simplest", unit=unit)
                 series.append(Series(table, labels, session(group), now, effort.iterations))
-    return series
+    return series + _precomputed(keys, effort)
+
+
+def _precomputed(keys: Mapping[int, SenderKey], effort: Effort) -> list[Series]:
+    """Pre-computed OT over each base, at one modulus size: online all are alike."""
+    bits = DEFAULT_BITS if DEFAULT_BITS in keys else max(keys)
+    cases: list[tuple[str, int, Chunk]] = [
+        ("compact", bits, precomputed.over_compact(keys[bits], MESSAGE_BYTES)),
+        ("six", bits, precomputed.over_six(keys[bits], MESSAGE_BYTES)),
+        ("simplest", 0, precomputed.over_simplest(GROUPS[0], MESSAGE_BYTES)),
+    ]
+    return [
+        Series(
+            Table("precomputed"),
+            {"selection": "index", "base": base, "bits": size},
+            chunk,
+            time.perf_counter_ns,
+            effort.iterations,
+        )
+        for base, size, chunk in cases
+    ]
 
 
 def block_table(key: SenderKey, effort: Effort, advance: Callable[[int], object]) -> pd.DataFrame:

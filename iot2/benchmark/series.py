@@ -43,10 +43,13 @@ class Series:
 
     def take(self, transfers: int) -> int:
         """Take up to `transfers` more samples, each with a random choice; return how many."""
-        choices, messages = random_transfers(min(transfers, self.count - len(self.samples)))
+        transfers = min(transfers, self.count - len(self.samples))
+        if transfers == 0:
+            return 0
+        choices, messages = random_transfers(transfers)
         self.samples += self.chunk(choices, messages, self.now)
         self.choices += choices
-        return len(choices)
+        return transfers
 
     def frame(self) -> pd.DataFrame:
         """The samples under the table's columns."""

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 import pandas as pd
 
 from iot2 import (
+    PrecomputedReceiver,
+    PrecomputedSender,
     Receiver,
     Sender,
     SenderKey,
@@ -27,6 +29,7 @@ def wire_table(keys: Mapping[int, SenderKey]) -> pd.DataFrame:
     for bits, key in keys.items():
         rows += [("compact", bits, "none", "known_key", *row) for row in compact_bytes(key)]
         rows += [("six", bits, "none", "fresh", *row) for row in six_bytes(key)]
+        rows += [("precomputed", bits, "none", "known_key", *row) for row in corrected_bytes(key)]
     for group in GROUPS:
         rows += [("simplest", 0, group, "known_key", *row) for row in known_bytes(group)]
         rows += [("simplest", 0, group, "fresh", *row) for row in fresh_bytes(group)]
@@ -92,5 +95,27 @@ def fresh_bytes(group: str) -> list[Row]:
         ("once", "down", "session", len(sender.sid)),
         ("online", "down", "offer", len(offer.to_bytes())),
         ("online", "up", "query", len(query.to_bytes())),
+        ("online", "down", "reply", len(reply.to_bytes())),
+    ]
+
+
+def corrected_bytes(key: SenderKey) -> list[Row]:
+    """One pre-computed transfer over the compact variant."""
+    base, messages = Sender(key), random_messages()
+    sender = PrecomputedSender(base, len(messages[0]))
+    receiver = PrecomputedReceiver(
+        Receiver(key.public, base.sid, trusted_fingerprint=key.fingerprint)
+    )
+    queries = receiver.prepare(1)
+    replies = sender.prepare(queries)
+    receiver.finish(replies)
+    correction = receiver.choose(0)
+    reply = sender.answer(correction, messages)
+    return [
+        ("once", "down", "public_key", len(key.public.to_bytes())),
+        ("once", "down", "session", len(base.session.to_bytes())),
+        ("offline", "up", "query", len(queries.to_bytes())),
+        ("offline", "down", "reply", len(replies.to_bytes())),
+        ("online", "up", "correction", len(correction.to_bytes())),
         ("online", "down", "reply", len(reply.to_bytes())),
     ]

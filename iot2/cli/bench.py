@@ -3,11 +3,14 @@
 import argparse
 import sys
 from pathlib import Path
+from typing import Final
 
 from iot2.benchmark.plan import BITS, DEFAULT_BITS, ITERATIONS, QUICK_ITERATIONS
 from iot2.errors import DataError
 from iot2.paths import PERFORMANCES, in_repository
 from iot2.wire.public_key import SUPPORTED_BITS
+
+SHOWN_WARNINGS: Final = 8
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -90,8 +93,11 @@ def _measure(args: argparse.Namespace, sizes: tuple[int, ...]) -> int:
         )
     print(f"secret exponents: {record.exponentiation}")
     print(f"timer: {clocks.timer_cost_ns:.0f} ns a reading, inside every sample")
-    for warning in record.warnings:
+    for warning in record.warnings[:SHOWN_WARNINGS]:
         print(f"iot2: warning: {warning}", file=sys.stderr)
+    if len(record.warnings) > SHOWN_WARNINGS:
+        more = len(record.warnings) - SHOWN_WARNINGS
+        print(f"iot2: warning: {more} more are in platform.json", file=sys.stderr)
     print(f"{Path(root) / settings.platform}: {len(record.sha256)} files,"
           f" {record.iterations} transfers of each case,"
           f" {'stable' if record.stable else 'not stable, see the warnings'}")  # fmt: skip

@@ -1,0 +1,122 @@
+"""Pre-computed transfers, timed like the others; over which base, the table says.
+
+Offline the base runs for all transfers of a chunk at once, and each of them
+bears an equal share; online each is timed by itself.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from iot2 import (
+    Offer,
+    PrecomputedReceiver,
+    PrecomputedSender,
+    QueryBatch,
+    Receiver,
+    ReplyBatch,
+    Sender,
+    SenderKey,
+    SimplestReceiver,
+    SimplestSender,
+    SixQuery,
+    SixReceiver,
+    SixReply,
+    SixSender,
+)
+from iot2.benchmark.transfers import Chunk, Messages, Now, Sample, check_opened
+from iot2.simplest.batch import SimplestQueryBatch, SimplestReplyBatch
+from iot2.wire.precomputed import Correction, PrecomputedReply
+
+Offline = Callable[[int, Now], tuple[int, int]]
+"""(count, now): run that many transfers of the base; the sender's and the receiver's time."""
+
+
+def over_compact(key: SenderKey, length: int) -> Chunk:
+    """Pre-computed OT over the compact variant."""
+    base = Sender(key)
+    sender = PrecomputedSender(base, length)
+    receiver = PrecomputedReceiver(
+        Receiver(key.public, base.sid, trusted_fingerprint=key.fingerprint)
+    )
+    return _online(sender, receiver, _in_batches(sender, receiver, QueryBatch, ReplyBatch))
+
+
+def over_simplest(group: str, length: int) -> Chunk:
+    """Pre-computed OT over SimplestOT with a long-term A."""
+    base = SimplestSender(group)
+    sender = PrecomputedSender(base, length)
+    receiver = PrecomputedReceiver(SimplestReceiver(base.public, base.sid, group=group))
+    offline = _in_batches(sender, receiver, SimplestQueryBatch, SimplestReplyBatch)
+    return _online(sender, receiver, offline)
+
+
+def over_six(key: SenderKey, length: int) -> Chunk:
+    """Pre-computed OT over the six-message variant, whose offers come first."""
+    base = SixSender(key)
+    sender = PrecomputedSender(base, length)
+    receiver = PrecomputedReceiver(SixReceiver(key.public, base.sid))
+
+    def offline(count: int, now: Now) -> tuple[int, int]:
+        t0 = now()
+        offers = [offer.to_bytes() for offer in sender.offers(count)]
+        t1 = now()
+        parsed = [Offer.from_bytes(offer) for offer in offers]
+        queries = [query.to_bytes() for query in receiver.prepare(offers=parsed)]
+        t2 = now()
+        asked = [SixQuery.from_bytes(query) for query in queries]
+        replies = [reply.to_bytes() for reply in sender.prepare(asked)]
+        t3 = now()
+        receiver.finish([SixReply.from_bytes(reply) for reply in replies])
+        t4 = now()
+        return t1 - t0 + t3 - t2, t2 - t1 + t4 - t3
+
+    return _online(sender, receiver, offline)
+
+
+def _in_batches(
+    sender: PrecomputedSender, receiver: PrecomputedReceiver, query_batch: Any, reply_batch: Any
+) -> Offline:
+    def offline(count: int, now: Now) -> tuple[int, int]:
+        t0 = now()
+        queries = receiver.prepare(count).to_bytes()
+        t1 = now()
+        asked = query_batch.from_bytes(queries, len(queries) // count)
+        replies = sender.prepare(asked).to_bytes()
+        t2 = now()
+        receiver.finish(reply_batch.from_bytes(replies))
+        t3 = now()
+        return t2 - t1, t1 - t0 + t3 - t2
+
+    return offline
+
+
+def _online(sender: PrecomputedSender, receiver: PrecomputedReceiver, offline: Offline) -> Chunk:
+    def chunk(choices: Sequence[int], messages: Sequence[Messages], now: Now) -> list[Sample]:
+        count = len(choices)
+        by_sender, by_receiver = (share // count for share in offline(count, now))
+        choose, online, retrieve = [], [], []
+        corrections, replies, opened = [], [], []
+        for b in choices:
+            start = now()
+            correction = receiver.choose(b).to_bytes()
+            stop = now()
+            choose.append(stop - start)
+            corrections.append(correction)
+        for correction, pair in zip(corrections, messages, strict=True):
+            start = now()
+            reply = sender.answer(Correction.from_bytes(correction), pair).to_bytes()
+            stop = now()
+            online.append(stop - start)
+            replies.append(reply)
+        for reply in replies:
+            start = now()
+            message = receiver.retrieve(PrecomputedReply.from_bytes(reply))
+            stop = now()
+            retrieve.append(stop - start)
+            opened.append(message)
+        check_opened(opened, choices, messages)
+        return list(
+            map(Sample, [by_sender] * count, online, [by_receiver] * count, choose, retrieve)
+        )
+
+    return chunk
