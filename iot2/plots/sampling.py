@@ -116,13 +116,13 @@ def mark_step(modulus: int, bits: int, axes: Axes, *, folded: bool) -> list[Arti
 
 
 def _pdf_legend() -> list[Line2D]:
-    sampled = {key: value for key, value in _SAMPLED.items() if key not in ("elinewidth", "zorder")}
+    dot: dict[str, Any] = {"color": SERIES[1].color, "marker": "o", "markersize": 3.0}
     return [
         Line2D([], [], color=_EXACT, label="exact"),
-        Line2D([], [], label="exact, one value of $w^4$", color=_EXACT, marker="_", ls="none"),
         Line2D(
-            [], [], label="sampled (95 % interval, but for $w^4$)", **{**sampled, "markersize": 3.0}
+            [], [], color=_EXACT, marker="_", linestyle="none", label="exact, one value of $w^4$"
         ),
+        Line2D([], [], linestyle="none", label="sampled (95 % interval, but for $w^4$)", **dot),
         Line2D([], [], label="the step", **_STEP),
     ]
 
@@ -240,11 +240,12 @@ def plot_distances(across: pd.DataFrame, axes: Axes) -> list[Artist]:
         *axes.plot(across["remainder"], across["median"], color=SERIES[3].color, marker="^",
                    markersize=2.4, linestyle="none", label="the same, median $z$"),
     ]  # fmt: skip
-    near = across.loc[(across["remainder"] - 0.5).abs().idxmin()]
+    near = int(np.argmin(np.abs(across["remainder"] - 0.5)))
+    place, least = float(across["remainder"].iloc[near]), float(across["worst"].iloc[near])
     drawn.append(
         axes.annotate(
-            f"r ≈ N/2: {near['worst']:.4f}",
-            (near["remainder"], near["worst"]),
+            f"r ≈ N/2: {least:.4f}",
+            (place, least),
             xytext=(0, -3),
             textcoords="offset points",
             ha="center",
