@@ -1,4 +1,4 @@
-"""Each erratum of docs/errata.md as a case that fails as the text reads and holds as the code does."""
+"""Each erratum of docs/errata.md: it fails as the text reads, and holds as the code does."""
 
 from __future__ import annotations
 
