@@ -91,8 +91,8 @@ class Line:
 class Rounds:
     """How many blocks, and how large."""
 
-    singles: int = 60
-    transfers: int = 25
+    singles: int = 40
+    transfers: int = 100
     batches: int = 12
     batch: int = BATCH
     engine: int = 30
