@@ -122,8 +122,7 @@ class FreshTuples:
         if entry is None:
             raise StateError(f"no query with index {index} is open")
         P = self._group.encode(self._group.multiply(entry.A, entry.x))
-        frame = self._frame
-        key = frame.key(frame.before(index, entry.A_bytes), entry.B, P)
+        key = self._frame.key(index, entry.A_bytes, entry.B, P)
         if self._masked:
             return decrypt(key, masked_selection(reply.ciphertexts, entry.choice))
         start = BODY + entry.choice * reply.length

@@ -1,13 +1,13 @@
 """A receiver's tuples where the sender's key A is known beforehand.
 
-Offline xG, xG + A, xA and both keys; online a selection and an XOR. The
-layout is that of `iot2.Receiver`: framed queries, keys, states and choices
-side by side in byte arrays, the queries of a tuple overwritten as soon as one
-of them is taken, its keys as soon as one is used.
+Offline xG, xG + A, xA and both keys; online a selection and an XOR. A tuple
+is dropped as soon as one of its queries is taken: what stays is the key of
+that choice, until it is used.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from iot2.simplest.groups import Group
 from iot2.simplest.messages import SIMPLEST_QUERY, SIMPLEST_REPLY, SimplestQuery, SimplestReply
 from iot2.simplest.steps import key_frame, receiver_points
 from iot2.wire.ciphertexts import CIPHERTEXTS
-from iot2.wire.header import HEADER, VERSION
+from iot2.wire.header import VERSION
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,13 +30,6 @@ if TYPE_CHECKING:
 
 BODY = CIPHERTEXTS.size
 """Where the ciphertexts of a reply begin."""
-
-PAIR = 2 * KEY_BYTES
-"""A tuple's two keys: the transcript holds B, so each choice has its own."""
-
-_SENT, _DONE = 1, 2  # states of a tuple; 0 is ready
-_ERASED_KEYS = bytes(PAIR)
-_KEPT = 256  # tuples that may be spent before their room is given back
 
 
 class KnownTuples:
@@ -56,75 +49,40 @@ class KnownTuples:
         self._frame = key_frame(group, sid)
         self._query_start = bytes((VERSION, SIMPLEST_QUERY)) + sid
         self._reply_start = bytes((VERSION, SIMPLEST_REPLY)) + sid
-        self._query_size = HEADER.size + group.size
-        self._tuple_size = 2 * self._query_size
-        self._erased_queries = bytes(self._tuple_size)
-        # Tuple i is entry i - _first of the states, choices and keys, and, as
-        # long as it is ready, entry i - _next of the queries.
-        self._first = 0
-        self._next = 0
-        self._queries_at = 0
-        self._queries = bytearray()
-        self._keys = bytearray()
-        self._states = bytearray()
-        self._chosen = bytearray()
+        # Both framed queries and both keys: the transcript holds B, so each choice has its own.
+        self._ready: deque[tuple[bytes, bytes, bytes, bytes]] = deque()
+        self._next = 0  # index of the first of them
+        self._sent: dict[int, tuple[int, bytes]] = {}  # index: choice and key
 
     @property
     def available(self) -> int:
         """How many are ready."""
-        return self._first + len(self._states) - self._next
+        return len(self._ready)
 
     def precompute(self, scalars: Sequence[bytes]) -> None:
         """A tuple for each x: xG, xG + A, xA, and a key for each choice."""
-        if self._next - self._first >= _KEPT:
-            self._forget_finished()
         group, A_bytes, A, frame = self._group, self._A_bytes, self._A, self._frame
-        index = self._first + len(self._states)
-        queries: list[bytes] = []
-        keys: list[bytes] = []
-        for x in scalars:
+        for index, x in enumerate(scalars, self._next + len(self._ready)):
             B_0, B_1, P = receiver_points(group, x, A)
-            before = frame.before(index, A_bytes)
-            keys += (frame.key(before, B_0, P), frame.key(before, B_1, P))
             start = self._query_start + u64(index)
-            queries += (start, B_0, start, B_1)
-            index += 1
-        self._queries += b"".join(queries)
-        self._keys += b"".join(keys)
-        self._chosen += bytes(len(scalars))
-        self._states += bytes(len(scalars))
-
-    def _forget_finished(self) -> None:
-        """Give back the room of tuples that were used, from the oldest on."""
-        del self._queries[: self._queries_at]
-        self._queries_at = 0
-        finished = len(self._states) - len(self._states.lstrip(bytes((_DONE,))))
-        del self._states[:finished], self._chosen[:finished], self._keys[: finished * PAIR]
-        self._first += finished
+            k_0, k_1 = frame.both_keys(index, A_bytes, B_0, B_1, P)
+            self._ready.append((start + B_0, start + B_1, k_0, k_1))
 
     def choose(self, choice: int, excess: None = None) -> SimplestQuery:
         """B = xG + bA of the next tuple, which is spent by it."""
-        index, position = self._next, self._next - self._first
         if excess is not None:
             raise ParameterError("with a known key there are no offers: choose(b)")
         if type(choice) is not int or not 0 <= choice < 2:
             choice = check_choice(choice, 2)
-        if position >= len(self._states):
+        if not self._ready:
             raise StateError("no pre-computed transfer is left: call precompute first")
-        at, size = self._queries_at, self._query_size
-        end = at + self._tuple_size
-        self._states[position] = _SENT
-        self._chosen[position] = choice
+        entry, index = self._ready.popleft(), self._next
         self._next = index + 1
-        self._queries_at = end
         if self._masked:
-            options = [bytes(self._queries[k : k + size]) for k in (at, at + size)]
-            encoded = masked_selection(options, choice)
-        else:
-            start = at + choice * size
-            encoded = bytes(self._queries[start : start + size])
-        self._queries[at:end] = self._erased_queries
-        return SimplestQuery.trusted(encoded, index)
+            self._sent[index] = (choice, masked_selection(entry[2:], choice))
+            return SimplestQuery.trusted(masked_selection(entry[:2], choice), index)
+        self._sent[index] = (choice, entry[2 + choice])
+        return SimplestQuery.trusted(entry[choice], index)
 
     def retrieve(self, reply: SimplestReply) -> bytes:
         """m_b = c_b ^ pad(H(xA))."""
@@ -133,25 +91,18 @@ class KnownTuples:
         if reply.choices != 2:
             self.discard(reply.index)
             raise MessageError(f"a reply must carry 2 ciphertexts, carries {reply.choices}")
-        position = reply.index - self._first
-        if not 0 <= position < len(self._states) or self._states[position] != _SENT:
+        entry = self._sent.pop(reply.index, None)
+        if entry is None:
             raise StateError(f"no query with index {reply.index} is open")
-        choice, keys_at, length = self._chosen[position], position * PAIR, reply.length
-        keys = bytes(self._keys[keys_at : keys_at + PAIR])
-        self._states[position] = _DONE
-        self._keys[keys_at : keys_at + PAIR] = _ERASED_KEYS
+        choice, key = entry
         if self._masked:
-            key = masked_selection((keys[:KEY_BYTES], keys[KEY_BYTES:]), choice)
             return decrypt(key, masked_selection(reply.ciphertexts, choice))
-        key_at, start = choice * KEY_BYTES, BODY + choice * length
-        return decrypt(keys[key_at : key_at + KEY_BYTES], reply.encoded[start : start + length])
+        start = BODY + choice * reply.length
+        return decrypt(key, reply.encoded[start : start + reply.length])
 
     def discard(self, index: int) -> None:
-        """Give up the transfer with this index, if its query is open: its keys are erased."""
-        position = index - self._first
-        if 0 <= position < len(self._states) and self._states[position] == _SENT:
-            self._states[position] = _DONE
-            self._keys[position * PAIR : (position + 1) * PAIR] = _ERASED_KEYS
+        """Give up the transfer with this index, if its query is open."""
+        self._sent.pop(index, None)
 
     def choose_many(
         self, choices: Sequence[int] | NDArray[Any], excess: None = None
@@ -166,21 +117,23 @@ class KnownTuples:
             raise ParameterError("choices must be at least one integer, in one dimension")
         if chosen.min() < 0 or chosen.max() >= 2:
             raise ParameterError("every choice must be 0 or 1")
-        count, position = len(chosen), self._next - self._first
-        if count > self.available:
-            raise StateError(f"{self.available} pre-computed transfers are left, {count} are asked")
-        self._states[position : position + count] = bytes((_SENT,)) * count
-        self._chosen[position : position + count] = chosen.astype(np.uint8).tobytes()
-        self._next += count
-        start, end = self._queries_at, self._queries_at + count * self._tuple_size
-        self._queries_at = end
-        with memoryview(self._queries)[start:end] as view:
-            options = np.frombuffer(view, np.uint8).reshape(count, 2, -1)
-            taken = _select(options, chosen, self._masked)
-            encoded = taken.tobytes()
-            options[:] = 0
-            del options
-        batch = SimplestQueryBatch(encoded, self._query_size)
+        count = len(chosen)
+        if count > len(self._ready):
+            raise StateError(
+                f"{len(self._ready)} pre-computed transfers are left, {count} are asked"
+            )
+        taken = [self._ready.popleft() for _ in range(count)]
+        first, self._next = self._next, self._next + count
+        parts = np.frombuffer(b"".join(map(b"".join, taken)), np.uint8).reshape(count, -1)
+        split = parts.shape[1] - 2 * KEY_BYTES
+        queries, keys = (
+            _select(both.reshape(count, 2, -1), chosen, self._masked).tobytes()
+            for both in (parts[:, :split], parts[:, split:])
+        )
+        pieces = (keys[k : k + KEY_BYTES] for k in range(0, len(keys), KEY_BYTES))
+        entries = zip(chosen.tolist(), pieces, strict=True)
+        self._sent.update(zip(range(first, first + count), entries, strict=True))
+        batch = SimplestQueryBatch(queries, split // 2)
         return batch if chosen is choices else list(batch)
 
     def retrieve_batch(self, replies: SimplestReplyBatch) -> NDArray[np.uint8]:
@@ -189,29 +142,18 @@ class KnownTuples:
 
         if not replies.starts_with(self._reply_start):
             raise MessageError("a reply of this batch belongs to another session")
-        count, length = len(replies), replies.length
-        positions = replies.indexes - np.uint64(self._first)  # wraps where it is negative
-        states = np.frombuffer(self._states, np.uint8)
-        inside = positions < len(states)
-        open_ = np.zeros(count, bool)
-        open_[inside] = states[positions[inside]] == _SENT
-        named = positions[open_]
-        keys = np.frombuffer(self._keys, np.uint8).reshape(-1, 2, KEY_BYTES)
-        pairs, chosen = keys[named], np.frombuffer(self._chosen, np.uint8)[named]
-        states[named] = _DONE
-        keys[named] = 0
-        del states, keys
+        length = replies.length
+        entries = [self._sent.pop(index, None) for index in replies.indexes.tolist()]
         if replies.choices != 2:
             raise MessageError(f"a reply must carry 2 ciphertexts, carries {replies.choices}")
-        if len(named) != count or len(np.unique(named)) != count:
+        if None in entries:
             raise StateError("a reply of this batch has no open query, or two have one index")
-        taken = _select(pairs, chosen, self._masked)
-        if length <= KEY_BYTES:
-            pads = taken[:, :length]
-        else:
-            joined = b"".join(pad(key.tobytes(), length) for key in taken)
-            pads = np.frombuffer(joined, np.uint8).reshape(count, length)
-        opened: NDArray[np.uint8] = _select(replies.ciphertexts, chosen, self._masked) ^ pads
+        chosen, keys = zip(*entries, strict=True)
+        joined = b"".join(keys) if length <= KEY_BYTES else b"".join(pad(k, length) for k in keys)
+        pads = np.frombuffer(joined, np.uint8).reshape(len(keys), -1)[:, :length]
+        opened: NDArray[np.uint8] = (
+            _select(replies.ciphertexts, np.array(chosen), self._masked) ^ pads
+        )
         return opened
 
 

@@ -191,8 +191,8 @@ class SimplestSender:
             reason = "was answered before" if answered else "was not offered"
             raise StateError(f"index {index} {reason}")
         P_0, P_1 = sender_points(self.group, key.a, key.minus_aA, B)
-        frame, before = self._frame, self._frame.before(index, key.A)
-        return frame.key(before, B, P_0), frame.key(before, B, P_1)
+        frame, A = self._frame, key.A
+        return frame.key(index, A, B, P_0), frame.key(index, A, B, P_1)
 
     def _sealed(
         self, index: int, keys: tuple[bytes, bytes], messages: Sequence[bytes]

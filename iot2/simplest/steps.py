@@ -35,13 +35,18 @@ class Frame(NamedTuple):
     length: bytes
     """len32 of an encoded point."""
 
-    def before(self, index: int, A: bytes) -> bytes:
-        """All that is hashed before B: the same for both keys of a transfer."""
-        return self.start + u64(index) + self.length + A + self.length
-
-    def key(self, before: bytes, B: bytes, P: bytes) -> bytes:
+    def key(self, index: int, A: bytes, B: bytes, P: bytes) -> bytes:
         """H("simplest/key"; group, sid, u64(i), A, B, P), 32 bytes."""
-        return sha256(before + B + self.length + P).digest()
+        start, n = self
+        return sha256(start + u64(index) + n + A + n + B + n + P).digest()
+
+    def both_keys(
+        self, index: int, A: bytes, B_0: bytes, B_1: bytes, P: bytes
+    ) -> tuple[bytes, bytes]:
+        """The keys of P = xA for either B that the transcript may hold."""
+        start, n = self
+        before, after = start + u64(index) + n + A + n, n + P
+        return sha256(before + B_0 + after).digest(), sha256(before + B_1 + after).digest()
 
 
 def key_frame(group: Group, sid: bytes) -> Frame:

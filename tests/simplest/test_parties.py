@@ -1,6 +1,5 @@
 """SimplestOT from both sides: transfers, an independent reference, state rules, refusals."""
 
-import gc
 import os
 from collections.abc import Callable
 from hashlib import sha256, shake_256
@@ -227,14 +226,14 @@ def test_draws_do_not_depend_on_how_they_are_grouped(group: str) -> None:
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_room_of_spent_tuples_is_given_back(group: str) -> None:
-    sender, receiver = parties(group, count=0)
-    for _ in range(3):
-        receiver.precompute(300)
-        assert receiver.available == 300
-        replies = [sender.answer(receiver.choose(1), M) for _ in range(300)]
-        assert [receiver.retrieve(reply) for reply in replies] == [M[1]] * 300
-    assert len(receiver._tuples._states) <= 300
+@pytest.mark.parametrize("split", SPLITS)
+def test_many_tuples_in_several_reads(group: str, split: str) -> None:
+    sender, receiver = parties(group, split, count=600)
+    assert receiver.available == 600
+    queries = [choose(sender, receiver, k & 1) for k in range(600)]
+    assert [query.index for query in queries] == list(range(600))
+    for k in (0, 511, 512, 599):
+        assert receiver.retrieve(sender.answer(queries[k], M)) == M[k & 1]
 
 
 # Batches
@@ -620,17 +619,28 @@ def test_reprs_show_no_secret(group: str, split: str) -> None:
     assert f"{group}, split={split}" in shown
 
 
-def test_queries_and_keys_are_overwritten_after_use() -> None:
-    sender, receiver = parties("secp256k1", count=2)
+@pytest.mark.parametrize("masked", [False, True])
+def test_only_one_key_outlives_a_query_and_nothing_a_reply(masked: bool) -> None:
+    sender, receiver = parties("secp256k1", masked=masked, count=2)
     tuples = receiver._tuples
-    reply = sender.answer(receiver.choose(1), M)
-    gc.collect()
-    assert bytes(tuples._queries[:118]) == bytes(118)
-    assert bytes(tuples._queries[118:]) != bytes(118)
-    receiver.retrieve(reply)
-    assert bytes(tuples._keys[:64]) == bytes(64)
-    assert bytes(tuples._keys[64:]) != bytes(64)
-    replies = sender.answer_many(receiver.choose_many(np.array([0])), [M])
-    assert bytes(tuples._queries[118:]) == bytes(118)
-    receiver.retrieve_many(replies)
-    assert bytes(tuples._keys) == bytes(128)
+    (q_0, q_1, k_0, k_1), last = tuples._ready
+    query = receiver.choose(1)
+    assert query.to_bytes() == q_1 != q_0
+    assert list(tuples._ready) == [last]
+    assert tuples._sent == {0: (1, k_1)}
+    assert k_0 != k_1
+    receiver.retrieve(sender.answer(query, M))
+    batch = receiver.choose_many(np.array([0]))
+    assert batch.to_bytes() == last[0]
+    assert (list(tuples._ready), tuples._sent) == ([], {1: (0, last[2])})
+    receiver.retrieve_many(sender.answer_many(batch, [M]))
+    assert tuples._sent == {}
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_nothing_outlives_a_transfer_that_is_given_up(split: str) -> None:
+    sender, receiver = parties("secp256k1", split, count=1)
+    choose(sender, receiver, 1)
+    assert len(receiver._tuples._sent) == 1
+    receiver.discard(0)
+    assert (len(receiver._tuples._ready), len(receiver._tuples._sent)) == (0, 0)
