@@ -88,12 +88,14 @@ def interleaved(series: list[Series], chunk: int) -> Iterator[int]:
 @contextmanager
 def settled() -> Iterator[None]:
     """Set what is loaded already apart from the collector, so that it walks little else."""
+    outermost = gc.get_freeze_count() == 0
     gc.collect()
     gc.freeze()
     try:
         yield
     finally:
-        gc.unfreeze()
+        if outermost:
+            gc.unfreeze()
 
 
 @contextmanager

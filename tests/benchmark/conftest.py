@@ -1,6 +1,6 @@
 """A small complete run with made-up samples."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +9,7 @@ import pytest
 
 from iot2.benchmark.platform_record import Clocks, Machine, PlatformRecord
 from iot2.benchmark.schema import Table
+from iot2.benchmark.series import settled
 
 Frames = dict[Table, pd.DataFrame]
 
@@ -41,6 +42,13 @@ def made_up(table: Table, rows: int = 12, seed: int = 1) -> pd.DataFrame:
         frame[f"receiver_online_{unit}"] = online
         frame[f"receiver_total_{unit}"] = frame[f"receiver_offline_{unit}"] + online
     return frame
+
+
+@pytest.fixture(autouse=True, scope="session")
+def quick_collections() -> Iterator[None]:
+    """Keep what pytest itself holds from being walked before every timed step."""
+    with settled():
+        yield
 
 
 @pytest.fixture
