@@ -6,6 +6,7 @@ samples that `iot2 security` stores.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,7 +25,6 @@ from iot2.security.sampling import excess, split
 
 PDF_NAME: Final = "PDF-Sl"
 ERR_NAME: Final = "ERR-Sl"
-FORMATS: Final = (".pdf", ".png")
 
 _EXACT = SERIES[0].color
 _SAMPLED: dict[str, Any] = {
@@ -44,13 +44,20 @@ _ROWS: Final = {
 _BINS: Final = 40
 
 
-def pdf_figure(data: Path, folder: Path, *, suffix: str = ".pdf") -> SavedFigure:
+def save_both(
+    draw: Callable[[Figure], object], folder: Path, name: str, *, height: float
+) -> SavedFigure:
+    """Save a figure over both columns as PDF and as PNG; give the PNG."""
+    save_figure(draw, folder / f"{name}.pdf", width=TEXT_WIDTH, height=height)
+    return save_figure(draw, folder / f"{name}.png", width=TEXT_WIDTH, height=height)
+
+
+def pdf_figure(data: Path, folder: Path) -> SavedFigure:
     """Draw the law of S_ℓ, |w| and w⁴ for four ℓ on a toy modulus, exact and sampled.
 
     Args:
         data: the folder of `iot2 security`.
-        folder: where `PDF-Sl` goes.
-        suffix: `.pdf` or `.png`.
+        folder: where `PDF-Sl.png` and `PDF-Sl.pdf` go.
     """
     N = FIGURE_MODULUS.N
     sampled = {bits: read_sampling(data, N, bits).frame["count"].to_numpy() for bits in FIGURE_BITS}
@@ -76,7 +83,7 @@ def pdf_figure(data: Path, folder: Path, *, suffix: str = ".pdf") -> SavedFigure
             axes.set_title(f"ℓ = {bits}:  ℓ − log₂N = {excess(N, bits):.2f}")
         figure.legend(handles=_pdf_legend(), loc="outside upper center", ncols=4)
 
-    return save_figure(draw, folder / f"{PDF_NAME}{suffix}", width=TEXT_WIDTH, height=4.9)
+    return save_both(draw, folder, PDF_NAME, height=4.9)
 
 
 def plot_law(exact: pd.DataFrame, axes: Axes, *, joined: bool) -> list[Artist]:
@@ -127,13 +134,12 @@ def _pdf_legend() -> list[Line2D]:
     ]
 
 
-def err_figure(data: Path, folder: Path, *, suffix: str = ".pdf") -> SavedFigure:
+def err_figure(data: Path, folder: Path) -> SavedFigure:
     """Draw ERR against ℓ − log2 N, and ERR and the distance of the two laws of y against r/N.
 
     Args:
         data: the folder of `iot2 security`.
-        folder: where `ERR-Sl` goes.
-        suffix: `.pdf` or `.png`.
+        folder: where `ERR-Sl.png` and `ERR-Sl.pdf` go.
     """
     toys = curves.error_curve(HONEST, range(25))
     real = curves.real_errors(read_moduli(data))
@@ -152,7 +158,7 @@ def err_figure(data: Path, folder: Path, *, suffix: str = ".pdf") -> SavedFigure
         plot_distances(across, right)
         right.set_title("(c) at ℓ = 12, every honest N with ⌊2$^ℓ$/N⌋ = 2", loc="left")
 
-    return save_figure(draw, folder / f"{ERR_NAME}{suffix}", width=TEXT_WIDTH, height=3.9)
+    return save_both(draw, folder, ERR_NAME, height=3.9)
 
 
 _TOY_LOOK: dict[str, Any] = {

@@ -96,31 +96,64 @@ def dudect(times: Times, labels: Labels) -> Dudect:
         labels: 0 or 1 for each.
     """
     _check(times, labels)
-    order = np.argsort(times, kind="stable")
-    ordered = times[order].astype(float)
-    ones = labels[order] == 1
-    # Deviations, since sums of squares of the times themselves would lose digits.
-    centred = ordered - np.median(ordered)
-    tests = [_welch(WHOLE, centred, ones)]
-    cuts = np.searchsorted(ordered, np.quantile(ordered, PERCENTILES), side="left")
-    for percentile, cut in zip(PERCENTILES, cuts, strict=True):
-        kept = ones[:cut]
-        if min(np.count_nonzero(kept), cut - np.count_nonzero(kept)) >= _FEWEST:
-            tests.append(_welch(f"below {percentile:.1%}", centred[:cut], kept))
-    means = np.where(ones, centred[ones].mean(), centred[~ones].mean())
-    tests.append(_welch(SECOND_ORDER, (centred - means) ** 2, ones))
-    return Dudect(tuple(tests))
+    return _Sorted.of(times).tests(labels)
 
 
-def _welch(name: str, values: NDArray[np.float64], ones: NDArray[np.bool_]) -> Test:
-    groups = values[ones], values[~ones]
-    difference = float(groups[0].mean() - groups[1].mean())
-    error = sqrt(sum(float(group.var(ddof=1)) / len(group) for group in groups))
+@dataclass(frozen=True, slots=True)
+class _Sorted:
+    """Times in ascending order, with dudect's cuts: what does not change with the labels."""
+
+    order: NDArray[np.intp]
+    values: NDArray[np.float64]
+    cuts: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, times: Times) -> _Sorted:
+        order = np.argsort(times, kind="stable")
+        ordered = times[order].astype(float)
+        cuts = np.searchsorted(ordered, np.quantile(ordered, PERCENTILES), side="left")
+        # Deviations, since sums of squares of the times themselves would lose digits.
+        return cls(order, ordered - np.median(ordered), np.append(len(ordered), cuts))
+
+    def tests(self, labels: Labels) -> Dudect:
+        """Every test, from running sums: one pass over the times serves all cuts."""
+        ones = labels[self.order] == 1
+        tests = []
+        names = (WHOLE, *(f"below {percentile:.1%}" for percentile in PERCENTILES))
+        sums = [_running_sums(self.values * side, side)[:, self.cuts] for side in (ones, ~ones)]
+        for k, name in enumerate(names):
+            first, second = sums[0][:, k], sums[1][:, k]
+            if min(first[0], second[0]) >= _FEWEST:
+                tests.append(_welch(name, first, second))
+        means = np.where(ones, self.values[ones].mean(), self.values[~ones].mean())
+        squares = (self.values - means) ** 2
+        centred = squares - squares.mean()
+        last = [_running_sums(centred * side, side)[:, -1] for side in (ones, ~ones)]
+        tests.append(_welch(SECOND_ORDER, *last))
+        return Dudect(tuple(tests))
+
+
+def _running_sums(values: NDArray[np.float64], side: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Count, sum and sum of squares of the first k values of one side, k = 0, 1, …, n."""
+    sums = np.zeros((3, len(values) + 1))
+    np.cumsum(side, out=sums[0, 1:])
+    np.cumsum(values, out=sums[1, 1:])
+    np.cumsum(values * values, out=sums[2, 1:])
+    return sums
+
+
+def _welch(name: str, first: NDArray[np.float64], second: NDArray[np.float64]) -> Test:
+    """Welch's test from (count, sum, sum of squares) of either side."""
+    means, variances = [], []
+    for count, summed, squares in (first, second):
+        means.append(summed / count)
+        variances.append(max(0.0, squares - summed * summed / count) / (count - 1) / count)
+    difference, error = float(means[0] - means[1]), sqrt(sum(variances))
     if error:
         t = difference / error
     else:
         t = 0.0 if difference == 0 else float(np.copysign(np.inf, difference))
-    return Test(name, t, difference, error, len(values))
+    return Test(name, t, difference, error, int(first[0] + second[0]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,9 +254,9 @@ class Observer:
                 groups = len(values) // count
                 sums.append(values[: groups * count].reshape(groups, count).sum(axis=1))
                 labels.append(np.full(groups, label))
-            joined, whose = np.concatenate(sums), np.concatenate(labels)
-            if min(len(part) for part in sums) < 2:
+            if min(len(part) for part in sums) < _FEWEST:
                 break
+            joined, whose = np.concatenate(sums), np.concatenate(labels)
             posterior = 1 / (1 + np.exp(-np.clip(joined, -700, 700)))
             half = Z_95 * posterior.std(ddof=1) / sqrt(len(posterior))
             share, low, high = _share_right(joined, whose)
@@ -273,7 +306,9 @@ class Null:
 
 def null(times: Times, labels: Labels, *, shuffles: int = 20, seed: int = 1) -> Null:
     """dudect's verdict on `shuffles` random orders of the labels."""
-    results = [dudect(times, shuffled(labels, seed=seed + k)) for k in range(shuffles)]
+    _check(times, labels)
+    ordered = _Sorted.of(times)
+    results = [ordered.tests(shuffled(labels, seed=seed + k)) for k in range(shuffles)]
     return Null(
         shuffles,
         max(abs(result.worst.t) for result in results),
