@@ -27,10 +27,10 @@ class Effort:
     """How often everything is repeated."""
 
     iterations: int
-    """Transfers of each case that selects by index; a quarter as many masked ones."""
+    """Transfers of a variant of ours that selects by index; the rest in proportion."""
     warm_up: int
     chunk: int
-    """Transfers of one case before the next one has its turn."""
+    """Transfers of the longest case before the next one has its turn."""
     generations: int
     checks: int
     blocks: int
@@ -41,17 +41,25 @@ class Effort:
     @classmethod
     def complete(cls, iterations: int = ITERATIONS) -> "Effort":
         """What committed data are measured with."""
-        return cls(iterations, 50, 25, 5, 25, 25, 40, 7, (10, 100, 1000, 10_000))
+        return cls(iterations, 50, 40, 5, 25, 25, 40, 7, (10, 100, 1000, 10_000))
 
     @classmethod
     def quick(cls, iterations: int = QUICK_ITERATIONS) -> "Effort":
         """Enough to see that everything works, and too little to publish."""
         return cls(iterations, 5, 10, 1, 3, 5, 10, 3, (10, 100))
 
-    @property
-    def masked_iterations(self) -> int:
-        """Transfers of each case that selects by masks."""
-        return max(1, self.iterations // 4)
+    def count(self, table: Table, selection: str = "index") -> int:
+        """Samples of one case of a table of transfers.
+
+        A half of them where cycles are counted, and for each group and split
+        of SimplestOT; a quarter where the selection is masked, and for each
+        base of pre-computed OT. So the committed files stay small where fewer
+        samples tell as much.
+        """
+        share = {"simplest": 2, "precomputed": 4}.get(table.kind, 1)
+        share *= 2 if table.unit == "cycles" else 1
+        share *= 4 if selection == "masked" else 1
+        return max(1, self.iterations // share)
 
 
 def all_series(keys: Mapping[int, SenderKey], effort: Effort, cycles: Now | None) -> list[Series]:
@@ -70,12 +78,12 @@ def all_series(keys: Mapping[int, SenderKey], effort: Effort, cycles: Now | None
         for bits, key in keys.items():
             for selection in SELECTIONS:
                 masked = selection == "masked"
-                count = effort.masked_iterations if masked else effort.iterations
                 labels: dict[str, str | int] = {"selection": selection}
                 for table, chunk in (
                     (Table("six", bits, unit), transfers.six(key, masked=masked)),
                     (Table("compact", bits, unit), transfers.compact(key, masked=masked)),
                 ):
+                    count = effort.count(table, selection)
                     series.append(Series(table, labels, chunk, now, count))
         for group in GROUPS:
             for split, session in (
@@ -89,7 +97,8 @@ def all_series(keys: Mapping[int, SenderKey], effort: Effort, cycles: Now | None
                     "split": split,
                 }
                 table = Table("simplest", unit=unit)
-                series.append(Series(table, labels, session(group), now, effort.iterations))
+                count = effort.count(table)
+                series.append(Series(table, labels, session(group), now, count))
     return series + _precomputed(keys, effort)
 
 
@@ -107,7 +116,7 @@ def _precomputed(keys: Mapping[int, SenderKey], effort: Effort) -> list[Series]:
             {"selection": "index", "base": base, "bits": size},
             chunk,
             time.perf_counter_ns,
-            effort.iterations,
+            effort.count(Table("precomputed")),
         )
         for base, size, chunk in cases
     ]

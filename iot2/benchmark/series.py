@@ -65,19 +65,21 @@ class Series:
 
 
 def interleaved(series: list[Series], chunk: int) -> Iterator[int]:
-    """Take every sample of every series, `chunk` from each in turn.
+    """Take every sample of every series, `chunk` of the longest in turn.
 
-    So a machine that slows down for a second slows every case alike, and a
-    comparison of two cases compares the same minutes.
+    Shorter ones give their share, so that all end together. A machine that
+    slows down for a second then slows every case alike, and a comparison of
+    two cases compares the same minutes.
 
     Yields:
         How many samples were just taken.
     """
+    longest = max(one.count for one in series)
     while True:
         taken = 0
         for one in series:
             with no_collection():
-                step = one.take(chunk)
+                step = one.take(-(-chunk * one.count // longest))
             taken += step
             if step:
                 yield step

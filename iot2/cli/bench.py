@@ -36,7 +36,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--iterations",
         type=int,
         metavar="K",
-        help=f"transfers of each case (default: {ITERATIONS}, with --quick {QUICK_ITERATIONS})",
+        help="transfers of each variant and size; the baseline, masked selection and cycles"
+        f" take a fixed part of it (default: {ITERATIONS}, with --quick {QUICK_ITERATIONS})",
     )
     parser.add_argument(
         "--quick", action="store_true", help="measure little; never replaces complete data"
@@ -99,7 +100,7 @@ def _measure(args: argparse.Namespace, sizes: tuple[int, ...]) -> int:
         more = len(record.warnings) - SHOWN_WARNINGS
         print(f"iot2: warning: {more} more are in platform.json", file=sys.stderr)
     print(f"{Path(root) / settings.platform}: {len(record.sha256)} files,"
-          f" {record.iterations} transfers of each case,"
+          f" {record.iterations} transfers of each variant and size,"
           f" {'stable' if record.stable else 'not stable, see the warnings'}")  # fmt: skip
     return 0
 

@@ -45,12 +45,12 @@ def test_warm_up_leaves_no_sample() -> None:
 
 def test_cases_take_turns_until_each_has_its_samples() -> None:
     log = []
-    one, other = fake_series(5, log, "index"), fake_series(2, log, "masked")
-    assert list(interleaved([one, other], 2)) == [2, 2, 2, 1]
-    assert log == [("index", 2), ("masked", 2), ("index", 2), ("index", 1)]
+    one, other = fake_series(9, log, "index"), fake_series(4, log, "masked")
+    assert list(interleaved([one, other], 4)) == [4, 2, 4, 2, 1]
+    assert log == [("index", 4), ("masked", 2), ("index", 4), ("masked", 2), ("index", 1)]
     frame = gather([one, other])[Table("six", 512)]
-    assert list(frame["selection"]) == ["index"] * 5 + ["masked"] * 2
-    assert list(frame["iteration"]) == [0, 1, 2, 3, 4, 0, 1]
+    assert list(frame["selection"]) == ["index"] * 9 + ["masked"] * 4
+    assert list(frame["iteration"]) == [*range(9), *range(4)]
 
 
 def test_both_choices_occur_and_messages_are_fresh() -> None:
