@@ -12,6 +12,7 @@ alone; one that cannot be finished is given up.
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
@@ -245,7 +246,7 @@ class Conversation:
 
     def _check_size(self, event: str, data: Any) -> None:
         most = told(self.limits, "frame_bytes")
-        size = sum(len(x) for x in (data, *_values(data)) if isinstance(x, bytes))
+        size = max(map(_size, (data, *_values(data))))
         if most is not None and size > most:
             raise ParameterError(
                 f"frame_bytes: the server takes {most:.0f}, this {event} has {size} bytes"
@@ -389,6 +390,13 @@ def _split_replies(joined: bytes) -> list[bytes]:
         parts.append(joined[start:stop])
         start = stop
     return parts
+
+
+def _size(data: object) -> int:
+    """The bytes of the frame that this part of an event takes, or nearly so."""
+    if isinstance(data, bytes):
+        return len(data)
+    return len(json.dumps(data, default=lambda _: "")) if data is not None else 0
 
 
 def _values(data: object) -> Sequence[object]:

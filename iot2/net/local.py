@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -60,26 +60,27 @@ class LocalServer:
 
 
 def start_server(
-    *arguments: str, environment: Mapping[str, str] | None = None, command: Sequence[str] = ()
+    *arguments: str, port: int = 0, command: Sequence[str] = (), user: int | None = None
 ) -> LocalServer:
-    """Start `iot2 serve` on a free port of this machine and wait until it is ready.
+    """Start `iot2 serve` on this machine and wait until it is ready.
 
     Args:
         arguments: of `iot2 serve`, beside the port.
-        environment: of the process; this one's by default.
+        port: where it listens; a free one by default.
         command: what runs in place of `python -m iot2`.
+        user: whose process it is; this one's by default.
 
     Raises:
         Iot2Error: it ended, or is not ready in time; the text holds what it said.
     """
     program = command or (sys.executable, "-m", "iot2")
     process = subprocess.Popen(
-        [*program, "serve", "-p", "0", *arguments],
+        [*program, "serve", "-p", str(port), *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=environment,
+        user=user,
     )
     output: list[str] = []
     errors: list[str] = []

@@ -25,7 +25,7 @@ FOREIGN: Final = "frame foreign"
 _CONTROL_BYTES: Final = 1024
 """Connect and disconnect packets are short."""
 
-_START = re.compile(r"[25](?:(\d{1,9})-)?(\d{1,15})?")
+_START = re.compile(r"[25](?:([0-9]{1,9})-)?([0-9]{1,15})?")
 """Type, number of attachments, number of the acknowledgement (default namespace)."""
 
 

@@ -73,6 +73,7 @@ class Connection:
         demo: the messages of its demonstrations.
         sessions: those that it opened or resumed, by sid.
         in_flight: events that are being answered.
+        ending: whether it is being closed.
     """
 
     id: str
@@ -85,6 +86,7 @@ class Connection:
     demo: tuple[bytes, ...] | None = field(default=None, repr=False)
     sessions: dict[bytes, OpenSession] = field(default_factory=dict)
     in_flight: int = 0
+    ending: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -221,6 +223,8 @@ class Registry:
         now, limits = time.monotonic(), self.limits
         late = []
         for connection in self.connections.values():
+            if connection.ending:
+                continue
             if not connection.greeted and now - connection.since > limits.handshake_s:
                 late.append((connection, "handshake_s"))
             elif connection.in_flight == 0 and now - connection.heard > limits.idle_s:

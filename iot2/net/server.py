@@ -7,6 +7,7 @@ themselves, and what a client may cost before it has said anything sensible.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 import time
 from pathlib import Path
@@ -156,7 +157,7 @@ class Server:
     async def _event(self, event: str, sid: str, *arguments: Any) -> dict[str, Any] | bytes:
         """Answer one event; the return value is its acknowledgement."""
         connection = self._registry.connections.get(sid)
-        if connection is None:
+        if connection is None or connection.ending:
             return Refusal(Code.STATE, "the connection has ended").to_wire()
         connection.heard = time.monotonic()
         self._active += 1
@@ -220,7 +221,8 @@ class Server:
             "refused", what=event, code=refusal.code, text=refusal.text,
             peer=connection.peer.address,
         )  # fmt: skip
-        if refusal.fatal:
+        if refusal.fatal and not connection.ending:
+            connection.ending = True
             self._spawn(self._end(connection, refusal.code))
         return refusal.to_wire()
 
@@ -237,11 +239,16 @@ class Server:
             await self._close_engine(engine_sid)
 
     async def _close_engine(self, engine_sid: str) -> None:
-        try:
+        socket = self._io.eio.sockets.get(engine_sid)
+        if socket is None:
+            return
+        with contextlib.suppress(TimeoutError):
             # A client that reads nothing would keep this waiting.
             await asyncio.wait_for(self._io.eio.disconnect(engine_sid), _FLUSH_S)
-        except TimeoutError:
-            self._io.eio.sockets.pop(engine_sid, None)
+        # The library leaves it to the client to hang up. This ends the writing
+        # loop, which closes the WebSocket.
+        await socket.queue.put(None)
+        self._io.eio.sockets.pop(engine_sid, None)
 
     async def _sweep(self) -> None:
         """Keep the time limits, on a clock that nobody sets."""
@@ -250,7 +257,7 @@ class Server:
             await asyncio.sleep(_SWEEP_S)
             for connection, limit in self._registry.overdue():
                 self._log.info("overdue", peer=connection.peer.address, limit=limit)
-                connection.since = connection.heard = time.monotonic()
+                connection.ending = True
                 self._spawn(self._end(connection, Code.LIMIT))
             strangers = self._strangers(strangers)
             for sid, number in self._registry.expired():

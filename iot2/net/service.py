@@ -53,6 +53,10 @@ def _protocols(limits: Limits) -> tuple[type[asyncio.Protocol], type[asyncio.Pro
     class PatientWebSocket(WebSocketsSansIOProtocol):
         stalled: asyncio.TimerHandle | None = None
 
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self.close_timeout = limits.stalled_s  # for a client that does not hang up
+
         def pause_writing(self) -> None:
             super().pause_writing()
             self.stalled = self.loop.call_later(limits.stalled_s, self.transport.abort)

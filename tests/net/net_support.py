@@ -60,7 +60,9 @@ class RawSocket:
 
     def __init__(self, url: str, *, join: bool = True) -> None:
         address = url.replace("http", "ws", 1) + "/socket.io/?EIO=4&transport=websocket"
-        self.socket: ClientConnection = connect(address, max_size=None, compression=None)
+        self.socket: ClientConnection = connect(
+            address, max_size=None, compression=None
+        ).__enter__()
         assert str(self.socket.recv(10)).startswith("0")
         if join:
             self.socket.send("40")
