@@ -99,3 +99,19 @@ def all_agreements(folder: Path | str, modulus: int) -> pd.DataFrame:
             "p_value": [agreement.p_value for _, agreement in rows],
         }
     )
+
+
+def require_agreement(tests: pd.DataFrame) -> pd.DataFrame:
+    """The tests as they came, if no p-value is below `LEAST_P_VALUE`.
+
+    Raises:
+        DataError: samples and laws disagree.
+    """
+    bad = tests[tests["p_value"] < LEAST_P_VALUE]
+    if len(bad):
+        first = bad.iloc[0]
+        raise DataError(
+            f"{first['samples']}: the samples do not follow the exact law, "
+            f"p = {first['p_value']:.2g}"
+        )
+    return tests

@@ -248,3 +248,29 @@ def real_bounds(
         for k in log2_transfers
     ]
     return pd.DataFrame(rows)
+
+
+def equal_laws(moduli: Sequence[ToyModulus]) -> pd.DataFrame:
+    """For w uniform and every unit z: whether both choices give y the same law, and z = σ⁴.
+
+    Returns:
+        A row for each modulus: its `units`, how many of them are `fourth_powers`,
+        for how many z the two laws are `equal`, and for how many z that `disagree`s with
+        z being a fourth power.
+    """
+    rows = []
+    for toy in moduli:
+        fourth = set(toy.unit_powers(4))
+        uniform = power_law(uniform_law(toy.N), 4)
+        equal = {z for z in toy.units() if np.array_equal(uniform, product_law(uniform, z))}
+        rows.append(
+            {
+                "modulus": str(toy),
+                "honest": toy.honest,
+                "units": len(toy.units()),
+                "fourth_powers": len(fourth),
+                "equal": len(equal),
+                "disagree": len(equal ^ fourth),
+            }
+        )
+    return pd.DataFrame(rows)

@@ -8,7 +8,9 @@ from typing import Final
 
 import pandas as pd
 
-from iot2.security.leakage import Timings
+from iot2.errors import DataError
+from iot2.paths import in_repository
+from iot2.security.leakage import Timings, has_recordings, read_recordings
 from iot2.security.stopwatch import (
     THRESHOLD,
     Dudect,
@@ -92,6 +94,24 @@ def judge_all(recordings: Sequence[Timings], *, shuffles: int = 20) -> list[Verd
     return [
         judge(timings, step, shuffles=shuffles) for timings in recordings for step in timings.steps
     ]
+
+
+def stored_verdicts(data: str, platform: str) -> list[Verdict]:
+    """`judge_all` of a platform's recordings, or of the first platform that holds any.
+
+    Args:
+        data: the folder of all platforms; relative to the repository's root.
+        platform: the name of its folder.
+
+    Raises:
+        DataError: no platform holds recordings, or one is damaged.
+    """
+    root = in_repository(data)
+    others = sorted(path.name for path in root.iterdir()) if root.is_dir() else []
+    for name in (platform, *others):
+        if has_recordings(root / name):
+            return judge_all(read_recordings(root / name))
+    raise DataError(f"{data}: expected recordings, came none; `iot2 leakage` makes some")
 
 
 def table(verdicts: Sequence[Verdict]) -> pd.DataFrame:
