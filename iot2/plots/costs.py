@@ -144,8 +144,8 @@ def _cases(samples: pd.DataFrame, **fixed: str) -> pd.DataFrame:
     for name in CASE:
         if name not in samples:
             samples[name] = 0 if name in ("bits", "batch") else ""
-    if "variant" in fixed and fixed["variant"] in SPLIT_OF:
-        samples["split"] = SPLIT_OF[fixed["variant"]]
+    ours = samples["variant"].map(SPLIT_OF)
+    samples["split"] = ours.where(ours.notna(), samples["split"])
     keys: Sequence[str] = [*CASE, "step"]
     rows = []
     for case, group in samples.groupby(list(keys), sort=False):

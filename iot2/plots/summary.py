@@ -19,7 +19,7 @@ from iot2.benchmark.schema import STEPS
 from iot2.benchmark.storage import Platform
 from iot2.files import write_atomically
 from iot2.plots.break_even import break_even, key_cost
-from iot2.plots.costs import CASE, message_bytes, only, select, step_costs
+from iot2.plots.costs import CASE, SPLIT_OF, message_bytes, only, select, step_costs
 from iot2.plots.published import PUBLISHED
 
 NAMES: Final = ("summary.csv", "summary.md", "summary.tex")
@@ -131,10 +131,11 @@ def _transfers(platform: Platform) -> Iterator[dict[str, Any]]:
 
 
 def _sizes(sizes: pd.DataFrame, row: Mapping[str, Any]) -> dict[str, int]:
-    """Bytes of a case of ours or of SimplestOT, if they were counted."""
-    found = select(sizes, variant=row["variant"], bits=row["bits"])
+    """Bytes of a case, if they were counted: pre-computed ones are, over a known key."""
+    split = row["split"] or SPLIT_OF.get(row["base"], "")
+    found = select(sizes, variant=row["variant"], bits=row["bits"], split=split)
     if row["variant"] == "simplest":
-        found = select(found, group=row["group"], split=row["split"])
+        found = select(found, group=row["group"])
     if len(found) != 1:
         return {}
     return {f"bytes_{way}": int(found[way].iloc[0]) for way in ("up", "down")}

@@ -143,6 +143,9 @@ def table(reproduction: Reproduction) -> Iterator[str]:
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     for figure, sources, seconds, state in rows:
         yield f"{figure:<{widths[0]}}  {sources:<{widths[1]}}  {seconds:>{widths[2]}}  {state}"
+    local = f"{PERFORMANCES}/{LOCAL}"
+    if any(v.identical is False and local in v.sources for v in reproduction.verdicts):
+        yield f"{local} is nowhere committed, so that what is drawn from it too must differ."
 
 
 _IDENTICAL: Final = {True: "identical", False: "differs", None: "none committed"}

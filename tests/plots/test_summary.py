@@ -44,6 +44,13 @@ def test_bytes_stand_beside_the_times(stored):
     assert baseline[["bytes_up", "bytes_down"]].to_numpy().tolist() == [[59, 123]]
 
 
+def test_bytes_of_a_pre_computed_transfer_are_those_over_a_known_key(stored):
+    rows = select(stored, row="transfer", platform="linux", variant="precomputed")
+    counted = rows.set_index("base")[["bytes_up", "bytes_down"]]
+    assert counted.loc["compact"].to_list() == [410 + 27, 64 + 64]
+    assert counted.loc[["six", "simplest"]].isna().all(axis=None)
+
+
 def test_a_key_is_a_row_with_its_cost_and_break_even(stored):
     keys = select(stored, row="key", platform="linux", bits=3072)
     rows = keys[["timing", "once_us", "once_bytes", "break_even_transfers"]].to_numpy().tolist()

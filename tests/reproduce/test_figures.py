@@ -53,10 +53,11 @@ def test_figures_are_compared_with_the_committed_ones(root, write_notebook):
     result = run(root, DRAWING)
     assert result.verdicts[0].identical is False
     assert result.succeeded
-    header, row = table(result)
+    header, row, note = table(result)
     assert header.split() == ["figure", "source", "data", "seconds", "as", "committed"]
     assert row.startswith("a.pdf   performances/linux, performances/local ")
     assert row.endswith("  differs")
+    assert note.startswith("performances/local is nowhere committed")
     assert (root / "figures" / "a.pdf").read_text() == "linux"
 
 

@@ -99,6 +99,12 @@ def sizes() -> pd.DataFrame:
             ("six", bits, "none", "fresh", "online", "up", "query", 26 + n),
             ("six", bits, "none", "fresh", "online", "down", "reply", 30 + 64 + 128),
         ]
+        rows += [
+            ("precomputed", bits, "none", "known_key", "offline", "up", "query", 26 + n),
+            ("precomputed", bits, "none", "known_key", "offline", "down", "reply", 32 + 32),
+            ("precomputed", bits, "none", "known_key", "online", "up", "correction", 27),
+            ("precomputed", bits, "none", "known_key", "online", "down", "reply", 32 + 32),
+        ]
     for group, point in (("secp256k1", 33), ("ristretto255", 32)):
         for split in ("fresh", "known_key"):
             phase = "online" if split == "fresh" else "once"
@@ -143,7 +149,10 @@ def write_made_up(
     rng = np.random.default_rng(7)
     tables = {Table("simplest"): simplest(scale, rng), Table("bytes"): sizes()}
     precomputed = pd.DataFrame(transfers("precomputed", scale, rng))
-    tables[Table("precomputed")] = precomputed.assign(base="compact", bits=3072)
+    bases = {"compact": 3072, "six": 3072, "simplest": 0}
+    tables[Table("precomputed")] = pd.concat(
+        [precomputed.assign(base=base, bits=bits) for base, bits in bases.items()]
+    )
     for bits in BITS:
         size = scale * (bits / 3072) ** 1.6
         tables[Table("six", bits)] = pd.DataFrame(transfers("six", size, rng))
