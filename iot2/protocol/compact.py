@@ -35,7 +35,10 @@ def receiver_offline(w: mpz, z: Sequence[mpz], modulus: mpz) -> tuple[mpz, list[
     """(x, [u_0, ..., u_(c-1)]) with x = w^2, u_0 = x^2, u_j = u_0 z_j (mod N)."""
     x = w * w % modulus
     u_0 = x * x % modulus
-    return x, [u_0] + [u_0 * z_j % modulus for z_j in z]
+    residues = [u_0]
+    for z_j in z:
+        residues.append(u_0 * z_j % modulus)
+    return x, residues
 
 
 def key(fp: bytes, sid: bytes, index: int, root: mpz, modulus: mpz) -> bytes:

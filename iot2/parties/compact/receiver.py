@@ -79,7 +79,7 @@ class Receiver:
         self._hash_start = sha256(before)
         # Tuple i is entry i - _first of each of these.
         self._first = 0
-        self._queries: list[tuple[bytes, ...]] = []
+        self._queries: list[list[bytes]] = []
         self._keys: list[bytes] = []
         self._states = bytearray()
         self._chosen = bytearray()
@@ -98,17 +98,17 @@ class Receiver:
         """
         check_count(count)
         self._forget_finished()
-        while count > 0:
-            part = min(count, _TUPLES_PER_READ)
-            self._precompute(part)
-            count -= part
+        while count > _TUPLES_PER_READ:
+            self._precompute(_TUPLES_PER_READ)
+            count -= _TUPLES_PER_READ
+        self._precompute(count)
 
     def _precompute(self, count: int) -> None:
         N, z, size = self.public.modulus, self.public.z, self._size
         step = size + EXTRA_BYTES
         drawn = draw(self._randbytes, step * count)
         first = self._first + len(self._states)
-        queries: list[tuple[bytes, ...]] = []
+        queries: list[list[bytes]] = []
         keys: list[bytes] = []
         for k in range(count):
             # Not reduced mod N, since only its square mod N is used.
@@ -119,7 +119,10 @@ class Receiver:
             hashed.update(index + self._after_index + absolute(x, N).to_bytes(size, "big"))
             keys.append(hashed.digest())
             start = self._query_start + index
-            queries.append(tuple([start + u.to_bytes(size, "big") for u in residues]))
+            options = []
+            for u in residues:
+                options.append(start + u.to_bytes(size, "big"))
+            queries.append(options)
         self._queries += queries
         self._keys += keys
         self._chosen += bytes(count)
@@ -127,12 +130,13 @@ class Receiver:
 
     def _forget_finished(self) -> None:
         """Give back the room of tuples that were used, from the oldest on."""
+        if not self._states or self._states[0] != _DONE:
+            return
         finished = len(self._states) - len(self._states.lstrip(bytes((_DONE,))))
-        if finished:
-            for column in (self._states, self._chosen, self._keys, self._queries):
-                del column[:finished]
-            self._first += finished
-            self._next -= finished
+        for column in (self._states, self._chosen, self._keys, self._queries):
+            del column[:finished]
+        self._first += finished
+        self._next -= finished
 
     def choose(self, choice: int) -> Query:
         """y = u_b of the next pre-computed tuple, which is spent by it.
@@ -151,7 +155,7 @@ class Receiver:
             raise StateError("no pre-computed transfer is left: call precompute first")
         options = self._queries[position]
         self._states[position] = _SENT
-        self._queries[position] = ()
+        self._queries[position] = []
         self._chosen[position] = choice
         self._next = position + 1
         encoded = masked_selection(options, choice) if self.masked else options[choice]
@@ -237,7 +241,7 @@ class Receiver:
         here = slice(self._next, self._next + count)
         options = self._queries[here]
         self._states[here] = bytes((_SENT,)) * count
-        self._queries[here] = [()] * count
+        self._queries[here] = [[]] * count
         self._chosen[here] = chosen.astype(np.uint8).tobytes()
         self._next += count
         if self.masked:
