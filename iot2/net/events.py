@@ -96,7 +96,7 @@ class Refusal(Exception):
             return None
         code, text = answer["error"], answer.get("text", "")
         wait = answer.get("retry_after_ms")
-        if code not in Code.__members__ or not isinstance(text, str):
+        if not isinstance(code, str) or code not in Code.__members__ or not isinstance(text, str):
             raise MessageError("the server answered with an error of no known code")
         if wait is not None and not (_is_int(wait) and 0 <= wait <= 3_600_000):
             raise MessageError("retry_after_ms must be a number of milliseconds up to an hour")

@@ -94,7 +94,7 @@ class Limits:
 def told(limits: dict[str, Any], name: str) -> float | None:
     """A limit that a server told, or None where it told no usable number."""
     value = limits.get(name)
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1 << 63:
         return float(value)
     return None
 
