@@ -30,6 +30,7 @@ from iot2.plots.break_even import KeyCost, key_cost, plot_break_even
 from iot2.plots.costs import message_bytes, only, select, step_costs
 from iot2.plots.style import (
     COLUMN_WIDTH,
+    FONT_SIZE,
     SERIES,
     SMALL_SIZE,
     SavedFigure,
@@ -40,9 +41,9 @@ from iot2.plots.style import (
 NAME: Final = "comparison_sOT.pdf"
 BITS: Final = 3072
 
-_PLATFORM_HEIGHT: Final = 4.2
+_PLATFORM_HEIGHT: Final = 4.35
 _BYTES_HEIGHT: Final = 1.3
-_TITLE_CHARACTERS: Final = 52
+_TITLE_CHARACTERS: Final = 58
 
 Parts = tuple[tuple[str, str, Series], ...]
 """Columns that add up to a bar, each with its name in the legend and its look."""
@@ -112,7 +113,7 @@ def comparison_figure(
         heights = [*[_PLATFORM_HEIGHT] * len(platforms), _BYTES_HEIGHT]
         blocks = figure.subfigures(len(heights), 1, height_ratios=heights, squeeze=False)[:, 0]
         for block, platform, cost, key in zip(blocks, platforms, costs, keys, strict=False):
-            block.suptitle(_describe(platform, bits))
+            block.suptitle(_describe(platform, bits, cost), fontsize=FONT_SIZE)
             _draw_platform(block, cost, key)
         pair = blocks[-1].subplots(1, 2, sharey=True)
         for axes, split in zip(pair, SPLITS, strict=True):
@@ -256,12 +257,17 @@ def _draw_platform(block: SubFigure, costs: pd.DataFrame, key: KeyCost) -> None:
     axes.set_title("(c) known key: the key's cost shared out", loc="left", pad=14)
 
 
-def _describe(platform: Platform, bits: int) -> str:
-    """The platform's name, modulus size and processor, without what makers put around names."""
+def _describe(platform: Platform, bits: int, costs: pd.DataFrame) -> str:
+    """Platform, processor without what makers put around names, modulus size, bindings."""
     processor = platform.record.machine.processor or "unknown processor"
     plain = re.sub(r"\((?:R|TM|C)\)|\b(?:CPU|Processor)\b|@.*", " ", processor, flags=re.IGNORECASE)
-    text = f"{platform.name} ({' '.join(plain.split())}), {bits}-bit modulus"
-    return textwrap.fill(text, _TITLE_CHARACTERS)
+    named = dict(zip(costs["group"], costs["binding"], strict=True))
+    bindings = ", ".join(f"{group} ({binding})" for group, binding in named.items() if group)
+    lines = (
+        f"{platform.name} ({' '.join(plain.split())}), {bits}-bit modulus",
+        f"SimplestOT: {bindings}",
+    )
+    return "\n".join(textwrap.fill(line, _TITLE_CHARACTERS) for line in lines)
 
 
 def _label(group: str) -> str:
