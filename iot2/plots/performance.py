@@ -15,10 +15,10 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Annotation
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from iot2.benchmark.published import PUBLISHED, Published
 from iot2.benchmark.storage import Platform
 from iot2.errors import DataError
 from iot2.plots.costs import select, step_costs
-from iot2.plots.published import PUBLISHED, Published
 from iot2.plots.style import COLUMN_WIDTH, INK, SERIES, SMALL_SIZE, SavedFigure, save_figure
 
 NAME: Final = "performance_receiver.pdf"
@@ -26,6 +26,9 @@ HEIGHT: Final = 3.3
 
 VARIANTS: Final = {"six": ("six-message", SERIES[0]), "compact": ("compact", SERIES[1])}
 """Each variant's name, and how it looks: colour and dashes."""
+
+_HOLLOW_MARKERS: Final = "*p"
+"""Of the published points, in their order; no platform has these."""
 
 TIMINGS: Final = ("single", "batch")
 
@@ -171,7 +174,7 @@ def _marker(platform: int) -> str:
 
 def _hollow(point: Published) -> dict[str, Any]:
     return {
-        "marker": point.marker,
+        "marker": _HOLLOW_MARKERS[PUBLISHED.index(point)],
         "markersize": 7.0,
         "markerfacecolor": "white",
         "markeredgecolor": INK,
@@ -197,10 +200,14 @@ def _legend(costs: pd.DataFrame) -> list[Line2D]:
         Line2D([], [], color=INK, linestyle="none", marker=_marker(place), label=str(platform))
         for place, platform in enumerate(dict.fromkeys(costs["platform"]))
     ]
-    right += [Line2D([], [], label=point.label, **_hollow(point)) for point in PUBLISHED]
+    right += [Line2D([], [], label=_label(point), **_hollow(point)) for point in PUBLISHED]
     # The legend fills its columns one after the other, with as many entries each.
     blanks = [Line2D([], [], linestyle="none", label=" ") for _ in range(len(right) - len(left))]
     return [*left, *blanks, *right]
+
+
+def _label(point: Published) -> str:
+    return f"published: {point.receiver_online_us:.2f} µs, {point.device}"
 
 
 def _plain(value: float, _: int) -> str:

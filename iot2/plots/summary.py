@@ -15,12 +15,12 @@ from typing import Any, Final
 
 import pandas as pd
 
+from iot2.benchmark.published import PUBLISHED
 from iot2.benchmark.schema import STEPS
 from iot2.benchmark.storage import Platform
 from iot2.files import write_atomically
 from iot2.plots.break_even import break_even, key_cost
 from iot2.plots.costs import CASE, SPLIT_OF, message_bytes, only, select, step_costs
-from iot2.plots.published import PUBLISHED
 
 NAMES: Final = ("summary.csv", "summary.md", "summary.tex")
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Final, Literal
 
 from iot2 import SenderKey
+from iot2.benchmark.published import PUBLISHED, Published
 from iot2.benchmark.storage import Platform, platform_folders, read_platform
 from iot2.errors import DataError
-from iot2.plots.published import PUBLISHED, Published
 from iot2.security.claims_measured import Ratio, ratios
 from iot2.security.counting import Counted, count_compact, count_six
 from iot2.security.curves import equal_laws

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from iot2.benchmark.published import PUBLISHED
 from iot2.benchmark.storage import read_platform, read_platforms
 from iot2.errors import DataError
 from iot2.plots.costs import only, select
@@ -12,7 +13,6 @@ from iot2.plots.performance import (
     plot_step,
     receiver_costs,
 )
-from iot2.plots.published import PUBLISHED
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,6 @@ def test_published_points_are_hollow_and_joined_to_nothing(axes):
     for line in drawn:
         assert line.get_markerfacecolor() == "white"
         assert line.get_linestyle() == "None"
-    assert all(point.label.startswith("published: ") for point in PUBLISHED)
 
 
 def test_published_points_are_no_data(platforms):
@@ -74,7 +73,10 @@ def test_the_legend_names_platforms_and_publications(platforms, tmp_path, monkey
     performance_figure(platforms, tmp_path)
     labels = [handle.get_label() for handle in legends[0]]
     assert {"linux", "raspberry", "in batches of 10,000"} < set(labels)
-    assert [label for label in labels if "published" in label] == [p.label for p in PUBLISHED]
+    assert [label for label in labels if "published" in label] == [
+        "published: 2.80 µs, Core i9-13900H",
+        "published: 39.90 µs, Raspberry Pi Zero 2W",
+    ]
 
 
 def test_a_platform_without_batches_is_drawn_too(performances, tmp_path):
