@@ -7,7 +7,6 @@ addition and a selection. xA and the hash wait for `retrieve`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from iot2.errors import MessageError, ParameterError, StateError
 from iot2.parties.arguments import check_choice
@@ -27,25 +26,11 @@ from iot2.simplest.messages import (
 from iot2.simplest.steps import key_frame
 from iot2.wire.header import HEADER, VERSION
 
+_Ready = tuple[bytes, Point, bytes, bytes]
+"""x, xG, the header of the query, and xG encoded."""
 
-@dataclass(slots=True, repr=False)
-class _Ready:
-    """x, xG, and xG framed as a query."""
-
-    x: bytes
-    xG: Point
-    query: bytes
-
-
-@dataclass(slots=True, repr=False)
-class _Sent:
-    """What the key is made of, and the choice."""
-
-    x: bytes
-    A: Point
-    A_bytes: bytes
-    B: bytes
-    choice: int
+_Sent = tuple[int, bytes, Point, bytes, bytes]
+"""b, and what the key is made of: x, A, and A and B encoded."""
 
 
 class FreshTuples:
@@ -77,7 +62,7 @@ class FreshTuples:
         base, encode = self._group.base, self._group.encode
         for index, x in enumerate(scalars, self._count):
             xG = base(x)
-            self._ready[index] = _Ready(x, xG, self._query_start + u64(index) + encode(xG))
+            self._ready[index] = (x, xG, self._query_start + u64(index), encode(xG))
         self._count += len(scalars)
 
     def choose(self, offer: SimplestOffer, choice: int | None) -> SimplestQuery:
@@ -86,12 +71,12 @@ class FreshTuples:
             raise ParameterError("with fresh keys a choice is made for an offer: choose(offer, b)")
         if type(choice) is not int or not 0 <= choice < 2:
             choice = check_choice(choice, 2)
-        group = self._group
         if type(offer) is not SimplestOffer:
             raise MessageError(f"expected a SimplestOffer, got {type(offer).__name__}")
-        index, A_bytes = offer.index, offer.encoded[HEADER.size :]
-        if offer.encoded[:18] != self._offer_start:
+        group, index, data = self._group, offer.index, offer.encoded
+        if data[:18] != self._offer_start:
             raise MessageError("this offer belongs to another session")
+        A_bytes = data[HEADER.size :]
         entry = self._ready.get(index)
         if entry is None:
             # A refused point is a MessageError whatever the state is.
@@ -100,32 +85,36 @@ class FreshTuples:
                 f"no pre-computed transfer is left for index {index}: "
                 "it was not pre-computed, or an offer for it was taken before"
             )
+        x, xG, head, B_0 = entry
         A = group.decode_late(A_bytes)
-        total = group.encode(group.add(entry.xG, A))
-        if total == group.identity:
+        B_1 = group.encode(group.add(xG, A))
+        if group.identity == B_1:
             raise MessageError(f"the A of an offer must be a canonical {group.name} point")
         del self._ready[index]
-        options = (entry.query, entry.query[: HEADER.size] + total)
-        encoded = masked_selection(options, choice) if self._masked else options[choice]
-        self._sent[index] = _Sent(entry.x, A, A_bytes, encoded[HEADER.size :], choice)
-        return SimplestQuery.trusted(encoded, index)
+        if self._masked:
+            B = masked_selection((B_0, B_1), choice)
+        else:
+            B = (B_0, B_1)[choice]
+        self._sent[index] = (choice, x, A, A_bytes, B)
+        return SimplestQuery.trusted(head + B, index)
 
     def retrieve(self, reply: SimplestReply) -> bytes:
         """m_b = c_b ^ pad(H(xA))."""
         if type(reply) is not SimplestReply or reply.encoded[:18] != self._reply_start:
             raise foreign(reply)
-        index = reply.index
+        index, group = reply.index, self._group
         if reply.choices != 2:
             self.discard(index)
             raise MessageError(f"a reply must carry 2 ciphertexts, carries {reply.choices}")
         entry = self._sent.pop(index, None)
         if entry is None:
             raise StateError(f"no query with index {index} is open")
-        P = self._group.encode(self._group.multiply(entry.A, entry.x))
-        key = self._frame.key(index, entry.A_bytes, entry.B, P)
+        choice, x, A, A_bytes, B = entry
+        P = group.encode(group.multiply(A, x))
+        key = self._frame.key(index, A_bytes, B, P)
         if self._masked:
-            return decrypt(key, masked_selection(reply.ciphertexts, entry.choice))
-        start = BODY + entry.choice * reply.length
+            return decrypt(key, masked_selection(reply.ciphertexts, choice))
+        start = BODY + choice * reply.length
         return decrypt(key, reply.encoded[start : start + reply.length])
 
     def discard(self, index: int) -> None:

@@ -20,9 +20,9 @@ from iot2.protocol.selection import masked_rows
 from iot2.simplest.batch import SimplestQueryBatch, SimplestReplyBatch
 from iot2.simplest.groups import Group
 from iot2.simplest.messages import SIMPLEST_QUERY, SIMPLEST_REPLY, SimplestQuery, SimplestReply
-from iot2.simplest.steps import key_frame, receiver_points
+from iot2.simplest.steps import key_frame, receiver_offline
 from iot2.wire.ciphertexts import CIPHERTEXTS
-from iot2.wire.header import VERSION
+from iot2.wire.header import HEADER, VERSION
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,8 +49,9 @@ class KnownTuples:
         self._frame = key_frame(group, sid)
         self._query_start = bytes((VERSION, SIMPLEST_QUERY)) + sid
         self._reply_start = bytes((VERSION, SIMPLEST_REPLY)) + sid
-        # Both framed queries and both keys: the transcript holds B, so each choice has its own.
-        self._ready: deque[tuple[bytes, bytes, bytes, bytes]] = deque()
+        # The query's header, B for either choice, and both keys: the transcript holds B,
+        # so each choice has its own.
+        self._ready: deque[tuple[bytes, bytes, bytes, bytes, bytes]] = deque()
         self._next = 0  # index of the first of them
         self._sent: dict[int, tuple[int, bytes]] = {}  # index: choice and key
 
@@ -61,12 +62,11 @@ class KnownTuples:
 
     def precompute(self, scalars: Sequence[bytes]) -> None:
         """A tuple for each x: xG, xG + A, xA, and a key for each choice."""
-        group, A_bytes, A, frame = self._group, self._A_bytes, self._A, self._frame
+        group, frame, A, A_bytes = self._group, self._frame, self._A, self._A_bytes
+        start, append = self._query_start, self._ready.append
         for index, x in enumerate(scalars, self._next + len(self._ready)):
-            B_0, B_1, P = receiver_points(group, x, A)
-            start = self._query_start + u64(index)
-            k_0, k_1 = frame.both_keys(index, A_bytes, B_0, B_1, P)
-            self._ready.append((start + B_0, start + B_1, k_0, k_1))
+            head = start + u64(index)
+            append((head, *receiver_offline(group, frame, index, x, A, A_bytes)))
 
     def choose(self, choice: int, excess: None = None) -> SimplestQuery:
         """B = xG + bA of the next tuple, which is spent by it."""
@@ -76,13 +76,15 @@ class KnownTuples:
             choice = check_choice(choice, 2)
         if not self._ready:
             raise StateError("no pre-computed transfer is left: call precompute first")
-        entry, index = self._ready.popleft(), self._next
+        index = self._next
+        head, B_0, B_1, k_0, k_1 = self._ready.popleft()
         self._next = index + 1
         if self._masked:
-            self._sent[index] = (choice, masked_selection(entry[2:], choice))
-            return SimplestQuery.trusted(masked_selection(entry[:2], choice), index)
-        self._sent[index] = (choice, entry[2 + choice])
-        return SimplestQuery.trusted(entry[choice], index)
+            B, key = masked_selection((B_0, B_1), choice), masked_selection((k_0, k_1), choice)
+        else:
+            B, key = (B_0, B_1)[choice], (k_0, k_1)[choice]
+        self._sent[index] = (choice, key)
+        return SimplestQuery.trusted(head + B, index)
 
     def retrieve(self, reply: SimplestReply) -> bytes:
         """m_b = c_b ^ pad(H(xA))."""
@@ -125,15 +127,17 @@ class KnownTuples:
         taken = [self._ready.popleft() for _ in range(count)]
         first, self._next = self._next, self._next + count
         parts = np.frombuffer(b"".join(map(b"".join, taken)), np.uint8).reshape(count, -1)
-        split = parts.shape[1] - 2 * KEY_BYTES
-        queries, keys = (
-            _select(both.reshape(count, 2, -1), chosen, self._masked).tobytes()
-            for both in (parts[:, :split], parts[:, split:])
+        heads, points, pairs = np.split(
+            parts, (HEADER.size, parts.shape[1] - 2 * KEY_BYTES), axis=1
         )
+        points, pairs = (
+            _select(both.reshape(count, 2, -1), chosen, self._masked) for both in (points, pairs)
+        )
+        encoded, keys = np.hstack((heads, points)).tobytes(), pairs.tobytes()
         pieces = (keys[k : k + KEY_BYTES] for k in range(0, len(keys), KEY_BYTES))
         entries = zip(chosen.tolist(), pieces, strict=True)
         self._sent.update(zip(range(first, first + count), entries, strict=True))
-        batch = SimplestQueryBatch(queries, split // 2)
+        batch = SimplestQueryBatch(encoded, len(encoded) // count)
         return batch if chosen is choices else list(batch)
 
     def retrieve_batch(self, replies: SimplestReplyBatch) -> NDArray[np.uint8]:

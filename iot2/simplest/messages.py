@@ -18,7 +18,7 @@ from typing import ClassVar, Final, Self
 from iot2.errors import MessageError, ParameterError
 from iot2.simplest.groups import RISTRETTO255_BYTES, SECP256K1_BYTES
 from iot2.wire.ciphertexts import CiphertextsMessage
-from iot2.wire.header import HEADER, check_start, header
+from iot2.wire.header import HEADER, VERSION, check_start, header
 from iot2.wire.message import Message
 
 SIMPLEST_OFFER: Final = 0x81
@@ -26,11 +26,14 @@ SIMPLEST_QUERY: Final = 0x82
 SIMPLEST_REPLY: Final = 0x83
 
 POINT_SIZES: Final = (RISTRETTO255_BYTES, SECP256K1_BYTES)
+_SIZES: Final = tuple(HEADER.size + size for size in POINT_SIZES)
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class PointMessage(Message):
     """header, one point of 32 or 33 bytes."""
+
+    START: ClassVar[bytes]
 
     def __init__(self, sid: bytes, index: int, point: bytes) -> None:
         if not isinstance(point, bytes) or len(point) not in POINT_SIZES:
@@ -50,8 +53,8 @@ class PointMessage(Message):
         That the point is valid in the group of the session is checked by the
         party that receives it.
         """
-        check_start(data, cls.KIND, cls.NAME, HEADER.size)
-        if len(data) - HEADER.size not in POINT_SIZES:
+        if type(data) is not bytes or len(data) not in _SIZES or data[:2] != cls.START:
+            check_start(data, cls.KIND, cls.NAME, HEADER.size)
             raise MessageError(
                 f"a {cls.NAME} must end in a point of 32 or 33 bytes, got {len(data) - HEADER.size}"
             )
@@ -63,6 +66,7 @@ class SimplestOffer(PointMessage):
     """Kind 0x81, S -> R: header, A = aG of one transfer."""
 
     KIND: ClassVar[int] = SIMPLEST_OFFER
+    START: ClassVar[bytes] = bytes((VERSION, SIMPLEST_OFFER))
     NAME: ClassVar[str] = "simplest offer"
 
 
@@ -71,6 +75,7 @@ class SimplestQuery(PointMessage):
     """Kind 0x82, R -> S: header, B = xG + bA."""
 
     KIND: ClassVar[int] = SIMPLEST_QUERY
+    START: ClassVar[bytes] = bytes((VERSION, SIMPLEST_QUERY))
     NAME: ClassVar[str] = "simplest query"
 
 

@@ -84,10 +84,10 @@ class SimplestReceiver:
             ParameterError: `count` is negative or no integer.
         """
         check_count(count)
-        while count > 0:
-            part = min(count, _TUPLES_PER_READ)
-            self._tuples.precompute(draw_scalars(self.group, part, self._randbytes))
-            count -= part
+        while count > _TUPLES_PER_READ:
+            self.precompute(_TUPLES_PER_READ)
+            count -= _TUPLES_PER_READ
+        self._tuples.precompute(draw_scalars(self.group, count, self._randbytes))
 
     @overload
     def choose(self, choice: int, /) -> SimplestQuery: ...

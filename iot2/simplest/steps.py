@@ -40,14 +40,6 @@ class Frame(NamedTuple):
         start, n = self
         return sha256(start + u64(index) + n + A + n + B + n + P).digest()
 
-    def both_keys(
-        self, index: int, A: bytes, B_0: bytes, B_1: bytes, P: bytes
-    ) -> tuple[bytes, bytes]:
-        """The keys of P = xA for either B that the transcript may hold."""
-        start, n = self
-        before, after = start + u64(index) + n + A + n, n + P
-        return sha256(before + B_0 + after).digest(), sha256(before + B_1 + after).digest()
-
 
 def key_frame(group: Group, sid: bytes) -> Frame:
     """The frame of a session's keys."""
@@ -55,11 +47,20 @@ def key_frame(group: Group, sid: bytes) -> Frame:
     return Frame(start, len32(group.size))
 
 
-def receiver_points(group: Group, x: bytes, A: Point) -> tuple[bytes, bytes, bytes]:
-    """(xG, xG + A, xA), encoded: the B of either choice, and what both keys are made of."""
-    encode = group.encode
+def receiver_offline(
+    group: Group, frame: Frame, index: int, x: bytes, A: Point, A_bytes: bytes
+) -> tuple[bytes, bytes, bytes, bytes]:
+    """(B_0, B_1, k_0, k_1) for a known key: B = xG or xG + A, and the key of xA with either.
+
+    One function for the whole row, and what both keys share hashed from one
+    string: a Python call is noticed beside the bindings' own.
+    """
+    encode, (start, n) = group.encode, frame
     xG = group.base(x)
-    return encode(xG), encode(group.add(xG, A)), encode(group.multiply(A, x))
+    B_0, B_1, P = encode(xG), encode(group.add(xG, A)), encode(group.multiply(A, x))
+    before, after = start + u64(index) + n + A_bytes + n, n + P
+    k_0, k_1 = sha256(before + B_0 + after).digest(), sha256(before + B_1 + after).digest()
+    return B_0, B_1, k_0, k_1
 
 
 def sender_points(group: Group, a: bytes, minus_aA: Point, B: bytes) -> tuple[bytes, bytes]:

@@ -623,16 +623,16 @@ def test_reprs_show_no_secret(group: str, split: str) -> None:
 def test_only_one_key_outlives_a_query_and_nothing_a_reply(masked: bool) -> None:
     sender, receiver = parties("secp256k1", masked=masked, count=2)
     tuples = receiver._tuples
-    (q_0, q_1, k_0, k_1), last = tuples._ready
+    (head, B_0, B_1, k_0, k_1), last = tuples._ready
     query = receiver.choose(1)
-    assert query.to_bytes() == q_1 != q_0
+    assert query.to_bytes() == head + B_1 != head + B_0
     assert list(tuples._ready) == [last]
     assert tuples._sent == {0: (1, k_1)}
     assert k_0 != k_1
     receiver.retrieve(sender.answer(query, M))
     batch = receiver.choose_many(np.array([0]))
-    assert batch.to_bytes() == last[0]
-    assert (list(tuples._ready), tuples._sent) == ([], {1: (0, last[2])})
+    assert batch.to_bytes() == last[0] + last[1]
+    assert (list(tuples._ready), tuples._sent) == ([], {1: (0, last[3])})
     receiver.retrieve_many(sender.answer_many(batch, [M]))
     assert tuples._sent == {}
 
