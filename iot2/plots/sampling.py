@@ -207,7 +207,8 @@ def plot_errors(toys: pd.DataFrame, real: pd.DataFrame, axes: Axes) -> list[Arti
                 fontsize=SMALL_SIZE,
             )
         )
-    axes.set_ylim(-152, 4)
+    least = float(min(toys["log2_err"].min(), real["log2_err"].min()))
+    axes.set_ylim(min(least - 16, -152), 4)
     axes.set_ylabel("log₂ ERR")
     axes.legend(loc="upper right")
     axes.set_xticks(range(0, int(most) + 1, 16))

@@ -43,6 +43,9 @@ SENDERS: Final = ("six", "compact", "control")
 ROUND: Final = 100
 """Transfers of each case that go through a step before any takes the next."""
 
+LEAST: Final = 100
+"""Transfers of a case below which its halves may lack times of one label."""
+
 now = time.perf_counter_ns
 
 
@@ -266,5 +269,5 @@ def random_residue(key: SenderKey, *, square: bool) -> bytes:
 
 def check_count(count: int) -> None:
     """Raise unless there are enough transfers to compare anything."""
-    if count < 20:
-        raise ParameterError(f"at least 20 transfers of each case are needed, got {count}")
+    if count < LEAST:
+        raise ParameterError(f"at least {LEAST} transfers of each case are needed, got {count}")

@@ -119,7 +119,7 @@ class _Sorted:
         """Every test, from running sums: one pass over the times serves all cuts."""
         ones = labels[self.order] == 1
         tests = []
-        names = (WHOLE, *(f"below {percentile:.1%}" for percentile in PERCENTILES))
+        names = (WHOLE, *(f"below {percentile:.3%}" for percentile in PERCENTILES))
         sums = [_running_sums(self.values * side, side)[:, self.cuts] for side in (ones, ~ones)]
         for k, name in enumerate(names):
             first, second = sums[0][:, k], sums[1][:, k]
