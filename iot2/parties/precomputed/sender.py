@@ -32,7 +32,7 @@ BODY = CIPHERTEXTS.size  # where the ciphertexts of a reply begin
 
 
 class PrecomputedSender:
-    """The sender of pre-computed OT.
+    """The sender of pre-computed OT. Safe to share between threads.
 
     Args:
         base: the sender that runs the offline transfers, for nothing else.
@@ -58,7 +58,7 @@ class PrecomputedSender:
             raise ParameterError(f"length must be an integer from 1 to 2^32 - 1, got {length!r}")
         self.base, self.length, self.choices = base, length, base_choices(base)
         self.sid = base.sid
-        self.used = IntervalSet()
+        self.prepared = IntervalSet()
         self._randbytes = randbytes
         self._reply_start = bytes((VERSION, PRECOMPUTED_REPLY)) + self.sid
         self._shape = self.choices.to_bytes(2, "big") + length.to_bytes(4, "big")
@@ -102,6 +102,7 @@ class PrecomputedSender:
         replies = answer_all(self.base, queries, messages)
         pads = (drawn[k : k + size] for k in range(0, len(drawn), size))
         with self._lock:
+            self.prepared.update(indexes)
             self._pads.update(zip(indexes, pads, strict=True))
         return replies
 
@@ -131,7 +132,10 @@ class PrecomputedSender:
         index, d = correction.index, correction.d
         if d >= self.choices:
             raise MessageError(f"a correction must be below {self.choices}, is {d}")
-        (pads,) = self._take([index])
+        with self._lock:
+            pads = self._pads.pop(index, None)
+        if pads is None:
+            raise self._missing(index)
         turn = len(pads) - d * self.length
         body = xor(b"".join(messages), pads[turn:] + pads[:turn])
         encoded = self._reply_start + u64(index) + self._shape + body
@@ -220,12 +224,14 @@ class PrecomputedSender:
         with self._lock:
             if len(set(indexes)) != len(indexes):
                 raise StateError("two corrections of this batch have one index")
-            if not self._pads.keys() >= set(indexes):
-                missing = next(index for index in indexes if index not in self._pads)
-                reason = "was answered before" if missing in self.used else "was not run offline"
-                raise StateError(f"index {missing} {reason}")
-            self.used.update(indexes)
+            for index in indexes:
+                if index not in self._pads:
+                    raise self._missing(index)
             return list(map(self._pads.pop, indexes))
+
+    def _missing(self, index: int) -> StateError:
+        reason = "was answered before" if index in self.prepared else "was not run offline"
+        return StateError(f"index {index} {reason}")
 
     def __repr__(self) -> str:
         return f"PrecomputedSender({self.base!r}, length={self.length}, available={self.available})"
