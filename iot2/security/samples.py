@@ -76,7 +76,7 @@ class Plan:
     """
 
     seed: int = SEED
-    draws: int = 500_000
+    draws: int = 1_000_000
     trajectories: int = 1000
     transfers: int = 4096
     posterior_bits: int = 11

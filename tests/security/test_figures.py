@@ -51,7 +51,9 @@ def axes() -> object:
 def test_each_figure_is_written_twice_and_the_same_again(
     data: Path, verdicts: list[Verdict], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bayesian, "MOST_TRANSFERS", 64)  # the rest takes long and adds nothing
+    # The rest takes long and adds nothing.
+    monkeypatch.setattr(bayesian, "MOST_TRANSFERS", 64)
+    monkeypatch.setattr(sampling, "FIGURE_BITS", (10, 14))
     for folder in (tmp_path / "a", tmp_path / "b"):
         assert sampling.pdf_figure(data, folder).path == folder / "PDF-Sl.png"
         assert sampling.err_figure(data, folder).path == folder / "ERR-Sl.png"
