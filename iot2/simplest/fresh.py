@@ -87,14 +87,14 @@ class FreshTuples:
             )
         x, xG, head, B_0 = entry
         A = group.decode_late(A_bytes)
-        B_1 = group.encode(group.add(xG, A))
-        if group.identity == B_1:
+        total = group.encode(group.add(xG, A))
+        if total == group.identity:
             raise MessageError(f"the A of an offer must be a canonical {group.name} point")
         del self._ready[index]
         if self._masked:
-            B = masked_selection((B_0, B_1), choice)
+            B = masked_selection((B_0, total), choice)
         else:
-            B = (B_0, B_1)[choice]
+            B = (B_0, total)[choice]
         self._sent[index] = (choice, x, A, A_bytes, B)
         return SimplestQuery.trusted(head + B, index)
 

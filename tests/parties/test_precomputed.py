@@ -275,16 +275,15 @@ def test_an_error_of_the_base_gives_up_all_that_is_named(base: str) -> None:
     else:
         queries = receiver.prepare(2)
     replies = list(sender.prepare(queries))
-    stranger = type(replies[1]).from_bytes(
-        replies[1].to_bytes()[:2] + bytes(16) + replies[1].to_bytes()[18:]
-    )
-    with pytest.raises(MessageError):
-        receiver.finish([replies[0], stranger])
+    first = replies[0].to_bytes()
+    stranger = type(replies[0]).from_bytes(first[:2] + bytes(16) + first[18:])
+    with pytest.raises(MessageError, match="another session"):
+        receiver.finish([stranger, replies[1]])
     assert receiver.available == 0
     with pytest.raises(StateError):
-        receiver.finish(replies)
+        base_receiver.retrieve(replies[1])
     with pytest.raises(StateError):
-        base_receiver.retrieve(replies[0])
+        receiver.finish(replies)
 
 
 def test_a_query_is_answered_once_offline_too() -> None:
