@@ -13,10 +13,14 @@ from math import ceil
 from pathlib import Path
 from typing import Final, Literal
 
+import pandas as pd
+
 from iot2 import SenderKey
 from iot2.benchmark.published import PUBLISHED, Published
 from iot2.benchmark.storage import Platform, platform_folders, read_platform
 from iot2.errors import DataError
+from iot2.files import write_atomically
+from iot2.paths import in_repository
 from iot2.security.claims_measured import Ratio, ratios
 from iot2.security.counting import Counted, count_compact, count_six
 from iot2.security.curves import equal_laws
@@ -28,6 +32,8 @@ from iot2.security.verdict import judge
 from iot2.wire.public_key import SUPPORTED_BITS
 
 Source = Literal["paper", "README of the original", "ours"]
+
+FILE_NAME: Final = "claims.md"
 
 PUBLISHED_FACTOR: Final = 10.0
 """Published: the receiver online, more than so many times less than SimplestOT."""
@@ -145,7 +151,7 @@ def _of_sampling(folder: Path) -> Iterator[Claim]:
 
 def _of_toy_moduli() -> Claim:
     """Whether both choices give y the same law exactly if z is a fourth power, and only then."""
-    laws = equal_laws(HONEST + HOSTILE)
+    laws = equal_laws()
     pairs, wrong = int(laws["units"].sum()), int(laws["disagree"].sum())
     return Claim(
         "the law of y is the same for both choices if and only if z is a fourth power",
@@ -229,6 +235,23 @@ def markdown(claims: Sequence[Claim]) -> str:
         cells = (claim.claim, claim.source, claim.figure, claim.interval, claim.verdict)
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
+
+
+def write_claims(data: str, platforms: Sequence[str], folder: Path) -> pd.DataFrame:
+    """Write `claims.md` to a folder and give the same table as a frame.
+
+    Args:
+        data: the folder of all platforms; relative to the repository's root.
+        platforms: which ones; every one that is there by default.
+        folder: where the table goes.
+    """
+    claims = collect(in_repository(data), platforms)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(folder / FILE_NAME, markdown(claims).encode())
+    return pd.DataFrame(
+        [(c.claim, c.source, c.figure, c.interval, c.verdict) for c in claims],
+        columns=["claim", "source", "found", "interval", "holds"],
+    )
 
 
 def collect(

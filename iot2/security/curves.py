@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from iot2.errors import ParameterError
 from iot2.security.bayes import Bounds, Channel
 from iot2.security.convolution import RatioSum
-from iot2.security.moduli import ToyModulus, honest_between
+from iot2.security.moduli import HONEST, HOSTILE, ToyModulus, honest_between
 from iot2.security.sampling import (
     Counts,
     absolute_law,
@@ -250,7 +250,7 @@ def real_bounds(
     return pd.DataFrame(rows)
 
 
-def equal_laws(moduli: Sequence[ToyModulus]) -> pd.DataFrame:
+def equal_laws(moduli: Sequence[ToyModulus] = HONEST + HOSTILE) -> pd.DataFrame:
     """For w uniform and every unit z: whether both choices give y the same law, and z = σ⁴.
 
     Returns:

@@ -303,6 +303,11 @@ class Null:
     largest: float
     found: int
 
+    @property
+    def too_often(self) -> bool:
+        """Whether more than one shuffle in twenty was found; chance finds one in thousands."""
+        return self.found * 20 > self.shuffles
+
 
 def null(times: Times, labels: Labels, *, shuffles: int = 20, seed: int = 1) -> Null:
     """dudect's verdict on `shuffles` random orders of the labels."""

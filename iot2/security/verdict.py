@@ -73,7 +73,7 @@ class Verdict:
     @property
     def as_expected(self) -> bool:
         """A control is found, a real party is not, and shuffled labels never are."""
-        return self.found == self.timings.control and not self.null.found
+        return self.found == self.timings.control and not self.null.too_often
 
 
 def judge(timings: Timings, step: str = "online", *, shuffles: int = 20) -> Verdict:
@@ -112,6 +112,28 @@ def stored_verdicts(data: str, platform: str) -> list[Verdict]:
         if has_recordings(root / name):
             return judge_all(read_recordings(root / name))
     raise DataError(f"{data}: expected recordings, came none; `iot2 leakage` makes some")
+
+
+def require_expected(verdicts: Sequence[Verdict]) -> Sequence[Verdict]:
+    """The verdicts as they came, if the analysis can be believed.
+
+    A control must be found in its whole online time, and shuffled labels never. A leak of a
+    real party is no error here but a result.
+
+    Raises:
+        DataError: a control was missed, or a null was found.
+    """
+    for verdict in verdicts:
+        if verdict.timings.control and verdict.step == "online" and not verdict.found:
+            raise DataError(
+                f"{verdict.name}: expected the positive control to be found, it was not"
+            )
+        if verdict.null.found:
+            raise DataError(
+                f"{verdict.name}, {verdict.step}: shuffled labels were told apart "
+                f"(|t| = {verdict.null.largest:.1f}): nothing that this analysis finds counts"
+            )
+    return verdicts
 
 
 def table(verdicts: Sequence[Verdict]) -> pd.DataFrame:

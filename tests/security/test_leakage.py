@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -241,6 +242,20 @@ def test_the_verdict_expects_a_control_to_be_found_and_nothing_else() -> None:
         judged = verdict.judge(timings(case, leak), shuffles=3)
         assert judged.found == (leak > 0)
         assert judged.as_expected == expected
+
+
+def test_an_analysis_that_misses_a_control_or_finds_a_null_is_refused() -> None:
+    good = [verdict.judge(timings(case, leak), shuffles=3) for case, leak in
+            (("control", 20), ("six_index", 0), ("six_masked", 20))]  # fmt: skip
+    assert verdict.require_expected(good) is good
+    missed = verdict.judge(timings("control", 0), shuffles=3)
+    with pytest.raises(DataError, match="positive control"):
+        verdict.require_expected([*good, missed])
+    null = dataclasses.replace(good[1].null, found=1, largest=9.0)
+    with pytest.raises(DataError, match="shuffled labels"):
+        verdict.require_expected([dataclasses.replace(good[1], null=null)])
+    rare = dataclasses.replace(good[1].null, found=1, shuffles=20)
+    assert verdict.require_expected([dataclasses.replace(good[1], null=rare)])
 
 
 def test_the_table_has_a_row_for_each_step() -> None:
