@@ -51,7 +51,8 @@ def seal(
         ParameterError: the messages differ in length or are empty.
     """
     check_messages((m0, m1), 2)
-    return _sealed(key, sid, query.index, check_query(key, sid, query), a, swaps, m0, m1)
+    y = check_query(key, sid, query)
+    return _sealed(key, sid, query.index, y, a, swaps, m0, m1)
 
 
 def _sealed(

@@ -59,7 +59,8 @@ def seal(key: SenderKey, sid: bytes, query: Query, messages: Sequence[bytes]) ->
         ParameterError: the messages are not `key.choices` of one length.
     """
     check_messages(messages, key.choices)
-    return _sealed(key, sid, query.index, check_query(key, sid, query), messages)
+    y = check_query(key, sid, query)
+    return _sealed(key, sid, query.index, y, messages)
 
 
 def _sealed(key: SenderKey, sid: bytes, index: int, y: mpz, messages: Sequence[bytes]) -> Reply:
