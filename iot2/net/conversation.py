@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
@@ -232,11 +233,14 @@ class Conversation:
 
     def _ask(self, event: str, data: Any) -> Steps[Any]:
         """Ask until answered: the same bytes again after each lost connection."""
-        spoiled = 0
+        spoiled, first_loss = 0, 0.0
         while True:
             try:
                 return (yield from self._once(event, data))
             except LinkError as error:
+                first_loss = first_loss or time.monotonic()
+                if time.monotonic() - first_loss > self.options.patience_s:
+                    raise
                 yield Rejoin(error.epoch)
             except RemoteError as error:
                 # What we send is well formed: something on the way spoiled it.

@@ -31,6 +31,8 @@ from iot2.net.log import library_logger
 MOST_BYTES: Final = 64 << 20
 """A frame of the server's may have this many bytes: what a client keeps in memory at most."""
 
+_JOIN_S: Final = 5.0
+
 Observer = Callable[[str, Any], None]
 """Called with "up" or "down" and each frame, text or bytes."""
 
@@ -115,9 +117,13 @@ class _SyncEngine(engineio.Client):  # type: ignore[misc]
         return super()._trigger_event(event, *args, **kwargs)
 
     def disconnect(self, abort: bool = False, reason: Any = None) -> None:
-        # A thread cannot wait for itself.
-        own = self.read_loop_task is threading.current_thread()
-        super().disconnect(abort=abort or own, reason=reason)
+        # The library's writing loop may miss the end of the connection and then
+        # sleeps for half a minute, while its reading loop waits for it: wake it.
+        super().disconnect(abort=True, reason=reason)
+        self.queue.put(None)
+        reader = self.read_loop_task
+        if not abort and reader is not None and reader is not threading.current_thread():
+            reader.join(_JOIN_S)
 
     def _send_packet(self, pkt: Any) -> None:
         if self.observer is not None:
