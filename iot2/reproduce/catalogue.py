@@ -53,4 +53,17 @@ CATALOGUE: Final = (
         ),
         sources=("performances/{platform}",),
     ),
+    Notebook(
+        "3_security",
+        figures=(
+            "PDF-Sl.png",
+            "PDF-Sl.pdf",
+            "ERR-Sl.png",
+            "ERR-Sl.pdf",
+            "bayesian.png",
+            "bayesian.pdf",
+            "claims.md",
+        ),
+        sources=("performances/security", "performances/{platform}"),
+    ),
 )
