@@ -7,15 +7,18 @@ READY := $(VENV)/ready
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 # Arguments for the command that a target runs: make reproduce ARGS=--update
 ARGS ?=
+# For each entry point that `make fuzz` searches.
+SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help env test lint pytest reproduce soak lab benchmark lock clean
+.PHONY: help env test lint pytest reproduce fuzz soak lab benchmark lock clean
 
 help:
 	@echo 'make test       style, types, notebooks and tests'
 	@echo 'make reproduce  every figure and table, from stored data   (ARGS=--update, ...)'
 	@echo 'make benchmark  measure this machine into performances/local'
 	@echo 'make lab        JupyterLab with the environment of the project'
+	@echo 'make fuzz       search every entry point for SECONDS (60)   (ARGS=parties, ...)'
 	@echo 'make soak       the long tests'
 	@echo 'make lock       resolve requirements.lock again   (ARGS=--upgrade for newer versions)'
 	@echo 'make clean      remove what the other targets made'
@@ -42,6 +45,9 @@ pytest: $(READY)
 
 reproduce: $(READY)
 	$(BIN)/iot2 reproduce $(ARGS)
+
+fuzz: $(READY)
+	$(BIN)/python tests/fuzz/run.py --seconds $(SECONDS) $(ARGS)
 
 soak: $(READY)
 	$(BIN)/pytest -m soak --timeout 0 $(ARGS)
