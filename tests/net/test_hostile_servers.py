@@ -335,8 +335,9 @@ def test_no_server_at_all(run: Any, conduct: Any) -> None:
     url, server = listener(conduct)
     try:
         with pytest.raises(LinkError, match="cannot be reached"):
-            run(url, replace(OPTIONS, timeout_s=1), [0])
+            run(url, replace(OPTIONS, timeout_s=0.5), [0])
     finally:
+        server.shutdown(socket.SHUT_RDWR)
         server.close()
     with pytest.raises(LinkError, match="cannot be reached"):
         run(url, OPTIONS, [0])
