@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from iot2.errors import ParameterError, ProofError
 from iot2.protocol.framing import KEY_BYTES
@@ -40,6 +40,23 @@ def check_choice(choice: object, choices: int) -> int:
     if not 0 <= number < choices:
         raise ParameterError(f"a choice must be an integer from 0 to {choices - 1}")
     return number
+
+
+def check_choices(choices: Sequence[int] | NDArray[Any], c: int) -> NDArray[Any]:
+    """Many choices as an array of integers; `ParameterError` unless each is 0 <= b < c."""
+    import numpy as np
+
+    try:
+        chosen = np.asarray(choices)
+    except ValueError:
+        raise ParameterError("choices must be integers in one dimension") from None
+    if chosen.dtype == bool:
+        chosen = chosen.astype(np.uint8)
+    if chosen.ndim != 1 or not chosen.size or not np.issubdtype(chosen.dtype, np.integer):
+        raise ParameterError("choices must be at least one integer, in one dimension")
+    if chosen.min() < 0 or chosen.max() >= c:
+        raise ParameterError(f"every choice must be from 0 to {c - 1}")
+    return chosen
 
 
 def check_count(count: object) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from iot2.errors import MessageError, ParameterError, StateError
-from iot2.parties.arguments import check_choice
+from iot2.parties.arguments import check_choice, check_choices
 from iot2.protocol.compact import decrypt
 from iot2.protocol.framing import KEY_BYTES, pad, u64
 from iot2.protocol.selection import masked as masked_selection
@@ -114,11 +114,7 @@ class KnownTuples:
 
         if excess is not None:
             raise ParameterError("with a known key there are no offers: choose_many(choices)")
-        chosen = np.asarray(choices)
-        if chosen.ndim != 1 or not chosen.size or not np.issubdtype(chosen.dtype, np.integer):
-            raise ParameterError("choices must be at least one integer, in one dimension")
-        if chosen.min() < 0 or chosen.max() >= 2:
-            raise ParameterError("every choice must be 0 or 1")
+        chosen = check_choices(choices, 2)
         count = len(chosen)
         if count > len(self._ready):
             raise StateError(
@@ -138,13 +134,16 @@ class KnownTuples:
         entries = zip(chosen.tolist(), pieces, strict=True)
         self._sent.update(zip(range(first, first + count), entries, strict=True))
         batch = SimplestQueryBatch(encoded, len(encoded) // count)
-        return batch if chosen is choices else list(batch)
+        return batch if isinstance(choices, np.ndarray) else list(batch)
 
     def retrieve_batch(self, replies: SimplestReplyBatch) -> NDArray[np.uint8]:
         """The messages of a batch, shape (count, L); an error discards what it names."""
         import numpy as np
 
         if not replies.starts_with(self._reply_start):
+            for reply in replies:
+                if reply.encoded[:18] == self._reply_start:
+                    self.discard(reply.index)
             raise MessageError("a reply of this batch belongs to another session")
         length = replies.length
         entries = [self._sent.pop(index, None) for index in replies.indexes.tolist()]

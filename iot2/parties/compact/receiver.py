@@ -13,8 +13,8 @@ from gmpy2 import mpz
 
 from iot2.arithmetic.blum import absolute
 from iot2.arithmetic.uniform import EXTRA_BYTES, RandBytes, draw
-from iot2.errors import MessageError, ParameterError, StateError
-from iot2.parties.arguments import check_choice, check_count, check_fingerprint
+from iot2.errors import MessageError, StateError
+from iot2.parties.arguments import check_choice, check_choices, check_count, check_fingerprint
 from iot2.protocol import compact as steps
 from iot2.protocol.framing import KEY_BYTES, KEY_COMPACT, key_frame, pad, u64
 from iot2.protocol.selection import masked as masked_selection
@@ -225,16 +225,7 @@ class Receiver:
 
         from iot2.wire.batch import QueryBatch
 
-        try:
-            chosen = np.asarray(choices)
-        except ValueError:
-            raise ParameterError("choices must be integers in one dimension") from None
-        if chosen.dtype == bool:
-            chosen = chosen.astype(np.uint8)
-        if chosen.ndim != 1 or not chosen.size or not np.issubdtype(chosen.dtype, np.integer):
-            raise ParameterError("choices must be at least one integer, in one dimension")
-        if chosen.min() < 0 or chosen.max() >= self._choices:
-            raise ParameterError(f"every choice must be from 0 to {self._choices - 1}")
+        chosen = check_choices(choices, self._choices)
         count = len(chosen)
         if count > self.available:
             raise StateError(f"{self.available} pre-computed transfers are left, {count} are asked")

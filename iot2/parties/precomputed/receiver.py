@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from iot2.arithmetic.uniform import RandBytes, draw
 from iot2.errors import MessageError, ParameterError, StateError
-from iot2.parties.arguments import check_choice, check_count
+from iot2.parties.arguments import check_choice, check_choices, check_count
 from iot2.parties.precomputed.base import (
     BaseReceiver,
     base_choices,
@@ -199,11 +199,7 @@ class PrecomputedReceiver:
         """
         import numpy as np
 
-        chosen = np.asarray(choices)
-        if chosen.ndim != 1 or not chosen.size or not np.issubdtype(chosen.dtype, np.integer):
-            raise ParameterError("choices must be at least one integer, in one dimension")
-        if chosen.min() < 0 or chosen.max() >= self.choices:
-            raise ParameterError(f"every choice must be from 0 to {self.choices - 1}")
+        chosen = check_choices(choices, self.choices)
         count = len(chosen)
         if count > len(self._ready):
             raise StateError(f"{len(self._ready)} transfers are left, {count} are asked")
@@ -217,7 +213,7 @@ class PrecomputedReceiver:
         rows[:, 26] = (chosen.astype(np.int64) - np.array(gammas)) % self.choices
         self._open.update(zip(indexes, zip(chosen.tolist(), pads, strict=True), strict=True))
         batch = CorrectionBatch.from_bytes(rows.tobytes())
-        return batch if chosen is choices else list(batch)
+        return batch if isinstance(choices, np.ndarray) else list(batch)
 
     @overload
     def retrieve_many(  # type: ignore[overload-overlap]
@@ -243,15 +239,19 @@ class PrecomputedReceiver:
         try:
             return [self.retrieve(reply) for reply in replies]
         except (MessageError, StateError):
-            for reply in replies:
-                if type(reply) is PrecomputedReply and reply.sid == self.sid:
-                    self.discard(reply.index)
+            self._discard_named(replies)
             raise
+
+    def _discard_named(self, replies: Sequence[PrecomputedReply]) -> None:
+        for reply in replies:
+            if type(reply) is PrecomputedReply and reply.sid == self.sid:
+                self.discard(reply.index)
 
     def _retrieve_batch(self, replies: PrecomputedReplyBatch) -> NDArray[np.uint8]:
         import numpy as np
 
         if not replies.starts_with(self._reply_start):
+            self._discard_named(replies)
             raise MessageError("a reply of this batch belongs to another session")
         count = len(replies)
         entries = [self._open.pop(index, None) for index in replies.indexes.tolist()]
