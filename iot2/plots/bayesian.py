@@ -180,7 +180,7 @@ def plot_control(
         ),
         axes.errorbar(first["transfers"], first["bayes_error"], yerr=whiskers, **_SAMPLED).lines[0],
         axes.annotate(
-            f"{error:.4f} at T = 1\n({units:g} for unit w)",
+            f"T = 1:\n{error:.4f};\nunit w: {units:g}",
             (0.85, 3e-4),
             va="top",
             fontsize=SMALL_SIZE,

@@ -128,7 +128,7 @@ def require_expected(verdicts: Sequence[Verdict]) -> Sequence[Verdict]:
             raise DataError(
                 f"{verdict.name}: expected the positive control to be found, it was not"
             )
-        if verdict.null.found:
+        if verdict.null.too_often:
             raise DataError(
                 f"{verdict.name}, {verdict.step}: shuffled labels were told apart "
                 f"(|t| = {verdict.null.largest:.1f}): nothing that this analysis finds counts"
