@@ -14,6 +14,7 @@ from iot2.parties.arguments import check_choice, check_count, check_messages
 from iot2.parties.compact.sender import check_residue
 from iot2.parties.intervals import IntervalSet
 from iot2.parties.sender_key import SenderKey
+from iot2.parties.uncopied import Uncopied
 from iot2.protocol import six as steps
 from iot2.protocol.compact import decrypt
 from iot2.protocol.framing import INDEX_LIMIT, KEY_BYTES, SID_BYTES, u64
@@ -69,7 +70,7 @@ def make_offer(key: SenderKey, sid: bytes, index: int, a: mpz) -> Offer:
     return Offer(sid, index, (a * a % N).to_bytes(key.public.size, "big"))
 
 
-class SixSender:
+class SixSender(Uncopied):
     """The sender of one six-message session. Safe to share between threads.
 
     Args:
@@ -148,7 +149,7 @@ class _Tuple:
     choice: int = field(default=0)
 
 
-class SixReceiver:
+class SixReceiver(Uncopied):
     """The receiver of one six-message session.
 
     It trusts the sender to follow the protocol and needs no proof of its key.

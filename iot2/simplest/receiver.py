@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 from iot2.arithmetic.uniform import RandBytes
 from iot2.errors import MessageError, ParameterError, StateError
 from iot2.parties.arguments import check_count
+from iot2.parties.uncopied import Uncopied
 from iot2.simplest.batch import SimplestQueryBatch, SimplestReplyBatch
 from iot2.simplest.fresh import FreshTuples
 from iot2.simplest.groups import draw_scalars, load_group
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _TUPLES_PER_READ = 512
 
 
-class SimplestReceiver:
+class SimplestReceiver(Uncopied):
     """The receiver of one session of SimplestOT (c = 2).
 
     With a known key, xG, xG + A, xA and both keys are computed offline, and

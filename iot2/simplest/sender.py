@@ -12,6 +12,7 @@ from iot2.arithmetic.uniform import RandBytes, draw
 from iot2.errors import MessageError, ParameterError, StateError
 from iot2.parties.arguments import Messages, check_messages, messages_of_each
 from iot2.parties.intervals import IntervalSet
+from iot2.parties.uncopied import Uncopied
 from iot2.protocol.compact import encrypt
 from iot2.protocol.framing import INDEX_LIMIT, SID_BYTES
 from iot2.simplest.batch import SimplestQueryBatch, SimplestReplyBatch
@@ -39,7 +40,7 @@ class _Key:
         self.a, self.A, self.minus_aA = a, A, minus_aA
 
 
-class SimplestSender:
+class SimplestSender(Uncopied):
     """The sender of one session of SimplestOT (c = 2): answers each index once.
 
     Like `Sender`, it keeps no replies: a repeated query is refused. Safe to

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import pytest
 from adversaries import (
     CHOICES,
@@ -33,6 +36,7 @@ from iot2 import (
     SixSender,
     StateError,
 )
+from iot2.parties.uncopied import Uncopied
 from iot2.protocol import compact
 
 KEY = sender_key()
@@ -350,3 +354,27 @@ def test_a_six_message_reply_before_its_query_again_or_of_another_session() -> N
         twice()
     with pytest.raises(StateError, match="no query with index 0 is open"):
         a_six_receiver().retrieve(reply)
+
+
+def test_a_receiver_restored_from_a_copy() -> None:
+    """A copy sends y and y z of one tuple: the two queries tell the two choices apart."""
+
+    def quotient(b: int) -> mpz:
+        receiver = a_six_receiver()
+        copied = copy.deepcopy(receiver)
+        first, second = (
+            value(party.choose(offer(PUBLIC.z[0]), choice))
+            for party, choice in ((receiver, b), (copied, 1 - b))
+        )
+        return first * invert(second, N) % N
+
+    allowed = ("name = type(self).__name__", "return object.__reduce_ex__(self, protocol)")
+    with weakened(Uncopied, "__reduce_ex__", allowed):
+        assert [quotient(b) for b in (0, 1)] == [invert(PUBLIC.z[0], N), PUBLIC.z[0]]
+    with pytest.raises(StateError, match="serves once and must not be copied or stored"):
+        quotient(0)
+    parties = (a_receiver(), a_six_receiver(), Sender(KEY), SixSender(KEY))
+    for party in parties:
+        for store in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(StateError, match=f"the state of a {type(party).__name__} serves"):
+                store(party)

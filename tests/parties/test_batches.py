@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -101,3 +103,12 @@ def test_a_reply_of_another_session_gives_up_the_others(
         with pytest.raises(StateError):
             pair.receiver.retrieve(reply)
     assert pair.receiver.available == 2
+
+
+@EACH
+def test_no_party_is_copied_or_stored(make: Callable[[], Pair]) -> None:
+    pair = make()
+    for party in (pair.sender, pair.receiver):
+        for store in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(StateError, match="must not be copied or stored"):
+                store(party)

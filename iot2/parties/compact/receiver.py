@@ -15,6 +15,7 @@ from iot2.arithmetic.blum import absolute
 from iot2.arithmetic.uniform import EXTRA_BYTES, RandBytes, draw
 from iot2.errors import MessageError, StateError
 from iot2.parties.arguments import check_choice, check_choices, check_count, check_fingerprint
+from iot2.parties.uncopied import Uncopied
 from iot2.protocol import compact as steps
 from iot2.protocol.framing import KEY_BYTES, KEY_COMPACT, key_frame, pad, u64
 from iot2.protocol.selection import masked as masked_selection
@@ -36,7 +37,7 @@ _SENT, _DONE = 1, 2  # states of a tuple; 0 is ready
 _TUPLES_PER_READ = 512
 
 
-class Receiver:
+class Receiver(Uncopied):
     """The receiver of one compact session: pre-computes offline, then selects and XORs.
 
     Each pre-computed tuple (its framed queries, its key) serves one transfer:

@@ -15,6 +15,7 @@ from iot2.errors import MessageError, ParameterError, StateError
 from iot2.parties.arguments import Messages, check_messages, messages_of_each
 from iot2.parties.intervals import IntervalSet
 from iot2.parties.sender_key import SenderKey
+from iot2.parties.uncopied import Uncopied
 from iot2.protocol import compact as steps
 from iot2.protocol.framing import SID_BYTES
 from iot2.wire.header import HEADER, QUERY, VERSION, check_sid
@@ -70,7 +71,7 @@ def _sealed(key: SenderKey, sid: bytes, index: int, y: mpz, messages: Sequence[b
     return Reply(sid, index, steps.encrypt(keys, messages))
 
 
-class Sender:
+class Sender(Uncopied):
     """The sender of one compact session: answers each index once.
 
     A `Sender` keeps no replies: a repeated query is refused. Safe to share

@@ -17,6 +17,7 @@ from iot2.parties.precomputed.base import (
     indexes_of,
     retrieve_all,
 )
+from iot2.parties.uncopied import Uncopied
 from iot2.protocol.framing import u64, xor
 from iot2.wire.ciphertexts import CIPHERTEXTS
 from iot2.wire.header import VERSION
@@ -48,7 +49,7 @@ def uniform_choices(count: int, choices: int, randbytes: RandBytes) -> NDArray[n
     return (drawn % np.uint16(choices)).astype(np.uint8)
 
 
-class PrecomputedReceiver:
+class PrecomputedReceiver(Uncopied):
     """The receiver of pre-computed OT.
 
     Args:

@@ -12,6 +12,7 @@ from iot2.errors import MessageError, ParameterError, StateError
 from iot2.parties.arguments import Messages, check_count, check_messages
 from iot2.parties.intervals import IntervalSet
 from iot2.parties.precomputed.base import BaseSender, answer_all, base_choices, indexes_of
+from iot2.parties.uncopied import Uncopied
 from iot2.protocol.framing import u64, xor
 from iot2.wire.ciphertexts import CIPHERTEXTS
 from iot2.wire.header import VERSION
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 BODY = CIPHERTEXTS.size  # where the ciphertexts of a reply begin
 
 
-class PrecomputedSender:
+class PrecomputedSender(Uncopied):
     """The sender of pre-computed OT. Safe to share between threads.
 
     Args:

@@ -217,6 +217,13 @@ RECEIVERS: Final = (
         ),
     ),
     Attack(
+        "restore a receiver from a copy of its state",
+        "both choices: the quotient of y and y z",
+        "a party's state is neither copied nor stored",
+        "refused",
+        ("test_receivers.py::test_a_receiver_restored_from_a_copy",),
+    ),
+    Attack(
         "a second, different offer (six messages)",
         CHOICE,
         "an offer is taken once for each index",
