@@ -191,6 +191,9 @@ class Conversation:
             if welcome.key is None:
                 raise MessageError("the server sent no key, and its fingerprint is not known here")
             key = PublicKey.from_bytes(welcome.key, insecure=options.insecure)
+        else:
+            # It may have been remembered by a client that took any size.
+            key = PublicKey.from_bytes(key.to_bytes(), insecure=options.insecure)
         if (key.fingerprint, key.bits, key.choices) != (fp, welcome.bits, welcome.choices):
             raise MessageError("the server's key is not the one that it announced")
         if self.key is None and not trusted:
