@@ -12,6 +12,7 @@ import re
 import time
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import socketio
 
@@ -83,6 +84,7 @@ class Server:
             serializer=packet_class(limits.frame_bytes),
             max_http_buffer_size=BUFFER_FACTOR * limits.frame_bytes,
             http_compression=False,
+            cors_allowed_origins=_same_host,
             logger=logger,
             engineio_logger=logger,
         )
@@ -307,6 +309,17 @@ class Server:
         await self._keyring.close()
         await self.pool.close()
         await self.store.close()
+
+
+def _same_host(origin: str | None, environ: dict[str, Any]) -> bool:
+    """Whether a browser's page is of this server: pages of others must not use it.
+
+    The library compares the scheme as well, and takes every server for plain.
+    """
+    try:
+        return urlsplit(origin or "").netloc == environ.get("HTTP_HOST")
+    except ValueError:
+        return False
 
 
 def _guarded(app: Any) -> Any:
