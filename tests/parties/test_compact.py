@@ -164,6 +164,30 @@ def test_a_source_that_fails_leaves_whole_tuples() -> None:
     assert receiver.retrieve(reply) == MESSAGES[0]
 
 
+def test_an_interruption_between_the_columns_leaves_no_half_tuple() -> None:
+    """As when a notebook is stopped: the next tuples take the place of the unfinished ones."""
+
+    class Interrupted(bytearray):
+        def __setitem__(self, key: Any, value: Any) -> None:
+            raise KeyboardInterrupt
+
+        def __iadd__(self, value: Any) -> Any:
+            raise KeyboardInterrupt
+
+    sender, receiver = parties(count=2)
+    whole, receiver._chosen = receiver._chosen, Interrupted(receiver._chosen)
+    with pytest.raises(KeyboardInterrupt):
+        receiver.precompute(3)
+    receiver._chosen = whole
+    assert receiver.available == 2
+    receiver.precompute(2)
+    for k in range(4):
+        query = receiver.choose(k % 2)
+        assert (query.index, int.from_bytes(query.to_bytes()[18:26])) == (k, k)
+        assert receiver.retrieve(sender.answer(query, MESSAGES)) == MESSAGES[k % 2]
+    assert receiver.available == 0
+
+
 def test_draws_are_consumed_in_order_and_nothing_else() -> None:
     stream = os.urandom(80 * 5)
 

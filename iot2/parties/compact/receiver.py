@@ -108,7 +108,8 @@ class Receiver(Uncopied):
         N, z, size = self.public.modulus, self.public.z, self._size
         step = size + EXTRA_BYTES
         drawn = draw(self._randbytes, step * count)
-        first = self._first + len(self._states)
+        made = len(self._states)
+        first = self._first + made
         queries: list[list[bytes]] = []
         keys: list[bytes] = []
         for k in range(count):
@@ -124,9 +125,10 @@ class Receiver(Uncopied):
             for u in residues:
                 options.append(start + u.to_bytes(size, "big"))
             queries.append(options)
-        self._queries += queries
-        self._keys += keys
-        self._chosen += bytes(count)
+        # In place of what an interruption may have left here; the states come last.
+        self._queries[made:] = queries
+        self._keys[made:] = keys
+        self._chosen[made:] = bytes(count)
         self._states += bytes(count)
 
     def _forget_finished(self) -> None:
