@@ -9,6 +9,7 @@ Works with or without a running event loop. The process ends with the block.
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from iot2.errors import Iot2Error
 
@@ -44,6 +45,10 @@ class LocalServer:
     output: list[str] = field(repr=False)
     errors: list[str] = field(repr=False)
     _readers: Sequence[threading.Thread] = field(repr=False, default=())
+
+    def log(self) -> list[dict[str, Any]]:
+        """The lines of its log so far, parsed."""
+        return [json.loads(line) for line in list(self.errors) if line.startswith("{")]
 
     def stop(self) -> int:
         """End it as an operator would, and return its exit status."""

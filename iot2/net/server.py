@@ -71,7 +71,7 @@ class Server:
         self._keyring = keyring
         self._registry = registry
         self._log = log
-        self.transfers = Transfers(limits, catalogue, pool, store)
+        self.transfers = Transfers(limits, catalogue, pool, store, log)
         self._desk = Desk(
             limits, variants, keyring, catalogue, registry, self.transfers, store, log
         )

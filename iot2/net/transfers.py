@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -28,6 +29,7 @@ from iot2.net import answering
 from iot2.net.catalogue import Catalogue
 from iot2.net.events import Code, Refusal
 from iot2.net.limits import Limits
+from iot2.net.log import Log, sid_prefix
 from iot2.net.pool import Pool
 from iot2.net.registry import Connection, OpenSession, Pending
 from iot2.net.store import Store
@@ -51,10 +53,14 @@ class Transfers:
         catalogue: what is transferred.
         pool: computes.
         store: remembers.
+        log: of the server.
     """
 
-    def __init__(self, limits: Limits, catalogue: Catalogue, pool: Pool, store: Store) -> None:
+    def __init__(
+        self, limits: Limits, catalogue: Catalogue, pool: Pool, store: Store, log: Log
+    ) -> None:
         self.answered = 0
+        self._log = log
         self._limits = limits
         self._catalogue = catalogue
         self._pool = pool
@@ -208,6 +214,8 @@ class Transfers:
         """Steps 3 to 5 for indexes whose items are taken."""
         names = self._catalogue.names(session.row, indexes)
         number = session.row.id
+        if self._log.debugging:
+            compute = self._timed(session, indexes, compute)
 
         def then(future: asyncio.Future[Any], replies: list[bytes]) -> None:
             answers = list(map(Answered, indexes, digests, replies))
@@ -237,6 +245,22 @@ class Transfers:
         # Before anyone who waits: whoever sees the reply also finds the index used.
         reply.add_done_callback(settle)
         return await asyncio.shield(reply)
+
+    def _timed(
+        self, session: OpenSession, indexes: list[int], compute: Callable[[], list[bytes]]
+    ) -> Callable[[], list[bytes]]:
+        """The same computation, which logs how long it took for each transfer."""
+
+        def timed() -> list[bytes]:
+            start = time.perf_counter_ns()
+            replies = compute()
+            each = (time.perf_counter_ns() - start) / 1000 / len(replies)
+            prefix = sid_prefix(session.row.sid)
+            for index in indexes:
+                self._log.debug("computed", sid=prefix, index=index, compute_us=round(each, 3))
+            return replies
+
+        return timed
 
 
 def _session(connection: Connection, sid: bytes) -> OpenSession:
