@@ -163,11 +163,11 @@ def test_the_chernoff_exponent_is_the_slope_of_the_error() -> None:
     exponent = channel.chernoff_exponent()
     sums = RatioSum(channel)
     slopes = [
-        math.log(sums.bayes_error(T) / sums.bayes_error(2 * T)) / T for T in (2048, 4096, 8192)
+        math.log(sums.bayes_error(T) / sums.bayes_error(2 * T)) / T for T in (1024, 2048, 4096)
     ]
     # From above, as the error is (a power of T) * e^(-C T).
     assert exponent < slopes[2] < slopes[1] < slopes[0]
-    assert slopes[2] == pytest.approx(exponent, rel=0.12)
+    assert slopes[2] == pytest.approx(exponent, rel=0.2)
     for T in (1, 16, 1024):
         assert sums.bayes_error(T) <= bayes.chernoff_bound(channel, T)
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from iot2.cli import main
 from iot2.reproduce.catalogue import CATALOGUE
 from iot2.reproduce.running import Run, run_notebook
 from iot2.security import leakage
 from iot2.security.recording import RECEIVERS, SENDERS
-from iot2.security.samples import Plan, store_samples
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -35,14 +34,11 @@ def made_up_recordings(folder: Path) -> None:
             leakage.write(path, leakage.SENDER, frame, {"run_id": "1"}, force=True)
 
 
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("performances")
-    for _ in store_samples(root / "security", Plan(draws=20_000, trajectories=60, transfers=64)):
-        pass
-    arguments = ["--platform", "toy", "--output", str(root), "--bits", "3072", "--quick"]
-    assert main(["bench", *arguments, "--iterations", "12"]) == 0
-    made_up_recordings(root / "toy")
+@pytest.fixture
+def data(performances: Path, tmp_path: Path) -> Path:
+    root = tmp_path / "performances"
+    shutil.copytree(performances, root)
+    made_up_recordings(root / "here")
     return root
 
 
@@ -50,7 +46,7 @@ def run(data: Path, tmp_path: Path) -> Run:
     parameters = {
         "samples": str(data / "security"),
         "data": str(data),
-        "platform": "toy",
+        "platform": "here",
         "figures": str(tmp_path / "figures"),
     }
     notebook = ROOT / "notebooks" / "3_security.ipynb"
@@ -64,4 +60,4 @@ def test_it_draws_every_figure_that_the_catalogue_names(data: Path, tmp_path: Pa
     assert {path.name for path in (tmp_path / "figures").iterdir()} == set(row.figures)
     assert result.copy.read_text().count("image/png") == 3
     claims = (tmp_path / "figures" / "claims.md").read_text()
-    assert "toy: receiver, compact, by index: choice does not show in its times" in claims
+    assert "here: receiver, compact, by index: choice does not show in its times" in claims
