@@ -103,10 +103,9 @@ def draw_scalars(group: Group, count: int, randbytes: RandBytes) -> list[bytes]:
     """`count` uniform scalars from one read of `randbytes` (and more for a rejected one)."""
     size, to_scalar = group.draw_size, group.to_scalar
     drawn = draw(randbytes, count * size)
-    if count == 1:
-        scalars = [to_scalar(drawn)]
-    else:
-        scalars = [to_scalar(drawn[k : k + size]) for k in range(0, count * size, size)]
+    if count == 1 and (scalar := to_scalar(drawn)):
+        return [scalar]
+    scalars = [to_scalar(drawn[k : k + size]) for k in range(0, count * size, size)]
     while b"" in scalars:
         scalars[scalars.index(b"")] = to_scalar(draw(randbytes, size))
     return scalars

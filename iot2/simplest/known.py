@@ -65,8 +65,8 @@ class KnownTuples:
         group, frame, A, A_bytes = self._group, self._frame, self._A, self._A_bytes
         start, append = self._query_start, self._ready.append
         for index, x in enumerate(scalars, self._next + len(self._ready)):
-            head = start + u64(index)
-            append((head, *receiver_offline(group, frame, index, x, A, A_bytes)))
+            i = u64(index)
+            append((start + i, *receiver_offline(group, frame, i, x, A, A_bytes)))
 
     def choose(self, choice: int, excess: None = None) -> SimplestQuery:
         """B = xG + bA of the next tuple, which is spent by it."""

@@ -48,17 +48,18 @@ def key_frame(group: Group, sid: bytes) -> Frame:
 
 
 def receiver_offline(
-    group: Group, frame: Frame, index: int, x: bytes, A: Point, A_bytes: bytes
+    group: Group, frame: Frame, i: bytes, x: bytes, A: Point, A_bytes: bytes
 ) -> tuple[bytes, bytes, bytes, bytes]:
     """(B_0, B_1, k_0, k_1) for a known key: B = xG or xG + A, and the key of xA with either.
 
-    One function for the whole row, and what both keys share hashed from one
-    string: a Python call is noticed beside the bindings' own.
+    `i` is u64(i), and `A_bytes` A encoded. One function for the whole row, and
+    what both keys share joined once: a Python call is noticed beside the
+    bindings' own.
     """
     encode, (start, n) = group.encode, frame
     xG = group.base(x)
     B_0, B_1, P = encode(xG), encode(group.add(xG, A)), encode(group.multiply(A, x))
-    before, after = start + u64(index) + n + A_bytes + n, n + P
+    before, after = start + i + n + A_bytes + n, n + P
     k_0, k_1 = sha256(before + B_0 + after).digest(), sha256(before + B_1 + after).digest()
     return B_0, B_1, k_0, k_1
 
