@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from iot2.net.conversation import Options
     from iot2.net.errors import KeyMismatch, LinkError, RemoteError
     from iot2.net.known_keys import KnownKeys
-    from iot2.net.local import LocalServer, local_server
+    from iot2.net.local import LocalServer, local_server, start_server
+    from iot2.net.trace import Trace, log_table
 
 _HOMES = {
     "AsyncClient": "iot2.net.client",
@@ -34,7 +35,10 @@ _HOMES = {
     "LocalServer": "iot2.net.local",
     "Options": "iot2.net.conversation",
     "RemoteError": "iot2.net.errors",
+    "Trace": "iot2.net.trace",
     "local_server": "iot2.net.local",
+    "log_table": "iot2.net.trace",
+    "start_server": "iot2.net.local",
 }
 
 __all__ = [
@@ -46,7 +50,10 @@ __all__ = [
     "LocalServer",
     "Options",
     "RemoteError",
+    "Trace",
     "local_server",
+    "log_table",
+    "start_server",
 ]
 
 

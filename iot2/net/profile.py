@@ -223,7 +223,12 @@ class Load:
 
 
 def measure_load(
-    key: SenderKey, clients: int, count: int, batch: int = 1, workers: int | None = None
+    key: SenderKey,
+    clients: int,
+    count: int,
+    batch: int = 1,
+    workers: int | None = None,
+    alone_s: float = 1.0,
 ) -> Load:
     """Let many async clients transfer at once.
 
@@ -233,6 +238,7 @@ def measure_load(
         count: transfers of each.
         batch: queries in one event.
         workers: threads of the server, its default if None.
+        alone_s: seconds of `answer_many` to compare with, before and after.
 
     Raises:
         Iot2Error: a process failed.
@@ -246,7 +252,7 @@ def measure_load(
         arguments += ["--limit", f"{name}=1000000"]
     if workers is not None:
         arguments += ["--workers", str(workers)]
-    alone = [_alone_cpu_s(key)]
+    alone = [_alone_cpu_s(key, alone_s)]
     with _server(key, *arguments) as server:
         marks: list[tuple[float, float]] = []
 
@@ -266,7 +272,7 @@ def measure_load(
         ]
         results = [measured for part in _run(jobs, 2, mark) for measured in part]
         server.stop()
-        alone.append(_alone_cpu_s(key))
+        alone.append(_alone_cpu_s(key, alone_s))
         stopped = next(line for line in server.log() if line["event"] == "stopped")
     transfers = clients * count
     round_trips = sorted(ns for one in results for ns in one["round_trip_ns"])
@@ -288,7 +294,7 @@ def measure_load(
     )
 
 
-def _alone_cpu_s(key: SenderKey, least_s: float = 1.0) -> float:
+def _alone_cpu_s(key: SenderKey, least_s: float) -> float:
     """CPU time of `answer_many` for one transfer, single-threaded."""
     sender = Sender(key)
     receiver = Receiver(key.public, sender.sid, trusted_fingerprint=key.fingerprint)

@@ -335,7 +335,7 @@ def survive_kills(start: Any, key_file: Path, tmp_path: Path, times: int) -> int
 
 
 def test_kills_at_random_moments(start: Any, key_file: Path, tmp_path: Path) -> None:
-    assert survive_kills(start, key_file, tmp_path, 3) > 10
+    assert survive_kills(start, key_file, tmp_path, 3) >= 4
 
 
 @pytest.mark.soak

@@ -1,0 +1,126 @@
+"""What a transfer takes between two processes, beside what its steps take inside one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.container import BarContainer
+from matplotlib.figure import Figure
+
+from iot2.benchmark.storage import Platform
+from iot2.errors import DataError
+from iot2.plots.costs import only, step_costs
+from iot2.plots.style import COLUMN_WIDTH, SERIES, SMALL_SIZE, SavedFigure, save_figure
+
+NAME: Final = "network.pdf"
+HEIGHT: Final = 2.6
+
+PARTS: Final = (
+    ("receiver_us", "receiver's steps (in process)", SERIES[1]),
+    ("sender_us", "sender's computation", SERIES[0]),
+    ("rest_us", "transport, queues and commit", SERIES[4]),
+)
+"""The parts of a round trip, from the left, and how each looks."""
+
+
+def network_costs(platform: Platform, frames: Mapping[int, pd.DataFrame]) -> pd.DataFrame:
+    """The parts of a round trip, in µs: medians of each size, variant and client.
+
+    Args:
+        platform: the benchmark of the same machine, for the receiver's steps.
+        frames: rows of `iot2.net.timings` by modulus size.
+
+    Returns:
+        Columns `bits`, `variant`, `client`, `receiver_us`, `sender_us`,
+        `rest_us`, `round_trip_us`, `handshake_us`, `up_bytes`, `down_bytes`.
+
+    Raises:
+        DataError: the benchmark has not measured a size and variant.
+    """
+    costs = step_costs(platform)
+    rows = []
+    for bits, frame in sorted(frames.items()):
+        for (variant, client), transfers in frame.groupby(["variant", "client"], sort=False):
+            medians = transfers.median(numeric_only=True)
+            receiver = only(
+                costs, "median", timing="single", variant=variant, bits=bits,
+                selection="index", step="receiver_online",
+            )  # fmt: skip
+            round_trip = medians["round_trip_ns"] / 1000
+            sender = medians["sender_compute_ns"] / 1000
+            rows.append(
+                {
+                    "bits": bits,
+                    "variant": variant,
+                    "client": client,
+                    "receiver_us": receiver,
+                    "sender_us": sender,
+                    "rest_us": max(0.0, round_trip - sender - receiver),
+                    "round_trip_us": round_trip,
+                    "handshake_us": medians["handshake_ns"] / 1000,
+                    "up_bytes": int(medians["up_bytes"]),
+                    "down_bytes": int(medians["down_bytes"]),
+                }
+            )
+    if not rows:
+        raise DataError("expected a profile of at least one modulus size, came none")
+    return pd.DataFrame(rows)
+
+
+def plot_network(costs: pd.DataFrame, axes: Axes) -> list[BarContainer]:
+    """A bar a case: the parts of a round trip one after the other, the receiver's share written.
+
+    Args:
+        costs: from `network_costs`.
+        axes: where they are drawn.
+
+    Returns:
+        The bars of each part.
+    """
+    names = [
+        f"{variant}, {bits} bits, {client}"
+        for bits, variant, client in costs[["bits", "variant", "client"]].itertuples(index=False)
+    ]
+    places = np.arange(len(costs))[::-1]
+    left = np.zeros(len(costs))
+    drawn = []
+    for column, label, series in PARTS:
+        width = costs[column].to_numpy(dtype=np.float64) / 1000
+        drawn.append(axes.barh(places, width, left=left, height=0.62, label=label, **series.bar()))
+        left = left + width
+    for place, end, receiver in zip(places, left, costs["receiver_us"], strict=True):
+        axes.annotate(
+            f"receiver {receiver:.2f} µs", (end, place), xytext=(3, 0),
+            textcoords="offset points", va="center", fontsize=SMALL_SIZE,
+        )  # fmt: skip
+    axes.set_yticks(places, names)
+    axes.grid(visible=False, axis="y")
+    axes.set_xlim(0, 1.42 * left.max())
+    axes.set_xlabel("time of one transfer, median (ms)")
+    return drawn
+
+
+def network_figure(
+    platform: Platform, frames: Mapping[int, pd.DataFrame], folder: Path
+) -> SavedFigure:
+    """Draw `network.pdf`: round trips beside the in-process cost.
+
+    Args:
+        platform: the benchmark of the same machine.
+        frames: rows of `iot2.net.timings` by modulus size.
+        folder: where the figure goes.
+    """
+    costs = network_costs(platform, frames)
+
+    def draw(figure: Figure) -> None:
+        axes = figure.add_subplot()
+        plot_network(costs, axes)
+        figure.legend(loc="outside upper left", ncols=1)
+
+    height = 1.2 + 0.18 * len(costs)
+    return save_figure(draw, folder / NAME, width=COLUMN_WIDTH, height=max(HEIGHT, height))
