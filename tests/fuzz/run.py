@@ -28,7 +28,8 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
 from entry_points import ENTRIES, groups  # noqa: E402
 from target import CONTROL, entry_names  # noqa: E402
 
-LONGEST = 16384  # bytes: a public key of the seeds has 17 kB at most, in 1-out-of-5
+ROOM = 512
+"""Bytes by which an input may be longer than every seed."""
 
 
 @dataclass
@@ -90,7 +91,7 @@ def search(name: str, seconds: float, *, most_runs: int = -1) -> Search:
                 name,
                 f"-max_total_time={max(1, round(seconds))}",
                 f"-runs={most_runs}",
-                f"-max_len={LONGEST}",
+                f"-max_len={max(map(len, seeds)) + ROOM}",
                 "-timeout=20",
                 "-rss_limit_mb=2048",
                 "-print_final_stats=1",

@@ -204,7 +204,7 @@ class CompactSession(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def discard(self, data: st.DataObject) -> None:
-        index = data.draw(st.integers(0, self.made + 1))
+        index = data.draw(st.sampled_from([*self.open_, 0, self.chosen, self.made, self.made + 1]))
         self.receiver.discard(index)
         self.open_.discard(index)
 
@@ -359,8 +359,9 @@ class SixSession(RuleBasedStateMachine):
             assert self.receiver.retrieve(reply) == messages[self.choices[index]]
         self.open_.discard(index)
 
-    @rule(index=st.integers(0, 9))
-    def discard(self, index: int) -> None:
+    @rule(data=st.data())
+    def discard(self, data: st.DataObject) -> None:
+        index = data.draw(st.sampled_from([*self.open_, 0, len(self.offers), self.made]))
         self.receiver.discard(index)
         self.open_.discard(index)
 
@@ -401,7 +402,7 @@ def test_a_broken_party_would_be_found(
     monkeypatch.setattr(owner, name, broken)
     few = settings(
         SETTINGS,
-        max_examples=200,
+        max_examples=2000,
         database=None,
         phases=[Phase.generate],
         report_multiple_bugs=False,
