@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from iot2.errors import ParameterError
+from iot2.errors import DataError, ParameterError
 from iot2.paths import PERFORMANCES, in_repository
 
 
@@ -16,9 +16,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
     add(
-        "--platform", metavar="NAME",
-        help="write timings_net_<bits>.csv into this platform's folder (default: only print)",
+        "--platform", default="local", metavar="NAME",
+        help="folder for timings_net_<bits>.csv (default: %(default)s)",
     )  # fmt: skip
+    add("--force", action="store_true", help="replace another platform's profile than local")
     add("--output", type=Path, metavar="DIR", help="folder of all platforms")
     add("-l", "--bits", type=int, nargs="+", default=[3072], metavar="B", help="(default: 3072)")
     add("--count", type=int, default=20, help="transfers of each client (default: %(default)s)")
@@ -32,20 +33,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, print, and write where a platform is named."""
+    from iot2.benchmark.runner import NAME
     from iot2.net import profile
-    from iot2.net.timings import NetworkRecord, write_network
+    from iot2.net.timings import NetworkRecord, has_network, write_network
 
     if args.count < 1 or args.clients < 0:
         raise ParameterError("count must be at least 1, and clients at least 0")
+    if not NAME.fullmatch(args.platform):
+        raise ParameterError(f"platform must be a plain name, got {args.platform!r:.80}")
+    root = args.output if args.output is not None else in_repository(PERFORMANCES)
+    folder = root / args.platform
+    if has_network(folder) and args.platform != "local" and not args.force:
+        raise DataError(f"{folder} holds a profile, which is only replaced with --force")
     frames = {}
     loads: dict[str, Any] = {}
     met = right = True
     for bits in dict.fromkeys(args.bits):
         key = profile.make_key(bits)
         print(f"{bits} bits", flush=True)
-        if args.platform is not None or not args.clients:
-            frames[bits] = profile.measure_timings(key, args.count)
-            _print_timings(frames[bits])
+        frames[bits] = profile.measure_timings(key, args.count)
+        _print_timings(frames[bits])
         if args.clients:
             for batch in (1, profile.BATCH):
                 count = args.count if batch == 1 else max(args.count, batch)
@@ -56,11 +63,9 @@ def run(args: argparse.Namespace) -> int:
                 for text, good in profile.describe(load, bits):
                     met = met and good is not False
                     print(f"  {text}" + ("" if good is not False else "  MISSED"), flush=True)
-    if args.platform is not None:
-        root = args.output if args.output is not None else in_repository(PERFORMANCES)
-        record = NetworkRecord.now(args.platform, tuple(sorted(frames)), args.count, loads)
-        for path in write_network(root / args.platform, record, frames):
-            print(f"wrote {path}")
+    record = NetworkRecord.now(args.platform, tuple(sorted(frames)), args.count, loads)
+    for path in write_network(folder, record, frames):
+        print(f"wrote {path}")
     if not right:
         print("iot2: some messages were wrong", file=sys.stderr)
         return 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -14,11 +14,11 @@ from matplotlib.figure import Figure
 
 from iot2.benchmark.storage import Platform
 from iot2.errors import DataError
+from iot2.net.timings import has_network, read_network
 from iot2.plots.costs import only, step_costs
 from iot2.plots.style import COLUMN_WIDTH, SERIES, SMALL_SIZE, SavedFigure, save_figure
 
 NAME: Final = "network.pdf"
-HEIGHT: Final = 2.6
 
 PARTS: Final = (
     ("receiver_us", "receiver's steps (in process)", SERIES[1]),
@@ -105,22 +105,31 @@ def plot_network(costs: pd.DataFrame, axes: Axes) -> list[BarContainer]:
     return drawn
 
 
-def network_figure(
-    platform: Platform, frames: Mapping[int, pd.DataFrame], folder: Path
-) -> SavedFigure:
-    """Draw `network.pdf`: round trips beside the in-process cost.
+def network_figure(platforms: Sequence[Platform], folder: Path) -> SavedFigure:
+    """Draw `network.pdf`: round trips beside the in-process cost, a panel a platform.
 
     Args:
-        platform: the benchmark of the same machine.
-        frames: rows of `iot2.net.timings` by modulus size.
+        platforms: as read from their folders; those without a profile are passed over.
         folder: where the figure goes.
+
+    Raises:
+        DataError: no platform holds a profile (`iot2 profile --platform NAME` makes one).
     """
-    costs = network_costs(platform, frames)
+    profiled = [platform for platform in platforms if has_network(platform.folder)]
+    if not profiled:
+        raise DataError(
+            "expected a platform with a profile of the network, came none:"
+            " `iot2 profile --platform NAME` measures one"
+        )
+    costs = [network_costs(each, read_network(each.folder)[1]) for each in profiled]
 
     def draw(figure: Figure) -> None:
-        axes = figure.add_subplot()
-        plot_network(costs, axes)
-        figure.legend(loc="outside upper left", ncols=1)
+        shares = [len(each) for each in costs]
+        panels = figure.subplots(len(costs), 1, squeeze=False, height_ratios=shares)[:, 0]
+        for axes, platform, each in zip(panels, profiled, costs, strict=True):
+            plot_network(each, axes)
+            axes.set_title(platform.name, loc="left")
+        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper left", ncols=1)
 
-    height = 1.2 + 0.18 * len(costs)
-    return save_figure(draw, folder / NAME, width=COLUMN_WIDTH, height=max(HEIGHT, height))
+    height = 0.7 + sum(0.5 + 0.18 * len(each) for each in costs)
+    return save_figure(draw, folder / NAME, width=COLUMN_WIDTH, height=height)

@@ -1,6 +1,9 @@
 """Keys and servers for the tests of the network; every process ends with its test."""
 
 import contextlib
+import dataclasses
+import datetime
+import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +14,13 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from iot2 import SenderKey
+from iot2.benchmark.machine import (
+    describe_commit,
+    describe_libraries,
+    describe_machine,
+    describe_python,
+)
+from iot2.files import write_atomically
 from iot2.net.local import LocalServer, start_server
 
 Start = Callable[..., LocalServer]
@@ -67,3 +77,38 @@ def start_once() -> Iterator[Start]:
 def demo(start_once: Start, key_file: Path) -> LocalServer:
     """A demonstration server with a small key."""
     return start_once("--key", str(key_file), "--log-level", "debug")
+
+
+SOAK_RECORD = Path(__file__).parents[2] / "performances" / "soak" / "network.json"
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Keep the result of a whole soak of the network, with the commit and the machine."""
+    results = [
+        {
+            "test": report.nodeid.rpartition("/")[2],
+            "outcome": report.outcome,
+            "seconds": round(report.duration, 1),
+            **dict(report.user_properties),
+        }
+        for outcome in ("passed", "failed")
+        for report in terminalreporter.stats.get(outcome, [])
+        if report.when == "call" and "soak" in report.keywords and "/net/" in report.nodeid
+    ]
+    expected = {"test_a_hundred_kills", "test_memory_is_flat_over_10000_transfers"}
+    if not expected <= {str(result["test"]).rpartition("::")[2] for result in results}:
+        return  # a part of it
+    commit, dirty = describe_commit()
+    record = {
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "commit": commit,
+        "dirty": dirty,
+        "python": describe_python(),
+        "libraries": describe_libraries(),
+        "machine": dataclasses.asdict(describe_machine()),
+        "results": results,
+    }
+    SOAK_RECORD.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(SOAK_RECORD, (json.dumps(record, indent=2) + "\n").encode())
+    terminalreporter.write_line(f"soak of the network: result in {SOAK_RECORD}")

@@ -8,6 +8,7 @@ import asyncio
 import os
 import random
 import signal
+import socket
 import threading
 import time
 from collections import defaultdict
@@ -215,6 +216,33 @@ def test_delays_and_random_cuts(server: LocalServer, kind: str) -> None:
     ledger.check(40)
 
 
+def test_a_slow_client(server: LocalServer) -> None:
+    """Bytes that come one by one are put together, and nobody else waits for them."""
+    host, port = server.url.removeprefix("http://").split(":")
+    frames = [
+        b'421["hello",{"version":1,"variant":"compact","known":[]}]',
+        b'422["session",{"count":1}]',
+    ]
+    with socket.create_connection((host, int(port)), timeout=10) as slow:
+        slow.sendall(
+            b"GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: x\r\n"
+            b"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+            b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+        )
+        assert b" 101 " in slow.recv(4096)
+        for text in (b"40", *frames):
+            for byte in bytes((0x81, 0x80 | len(text), 0, 0, 0, 0)) + text:
+                slow.sendall(bytes((byte,)))
+                time.sleep(0.002)
+        start_s = time.monotonic()
+        with Client(server.url, Options(count=1, demo=(1, 2), **CALM)) as other:
+            assert other.transfer(1)[-1] == 2
+        assert time.monotonic() - start_s < 5
+        heard = b""
+        while b"461-2" not in heard:
+            heard += slow.recv(4096)
+
+
 def kill_and_restart(
     start: Any, arguments: tuple[str, ...], port: int, times: int, stop: threading.Event
 ) -> None:
@@ -230,8 +258,6 @@ def kill_and_restart(
 
 
 def free_port() -> int:
-    import socket
-
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -340,12 +366,15 @@ def test_kills_at_random_moments(start: Any, key_file: Path, tmp_path: Path) -> 
 
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
-def test_a_hundred_kills(start: Any, key_file: Path, tmp_path: Path) -> None:
-    print(f"{survive_kills(start, key_file, tmp_path, 100)} transfers over 100 kills")
+def test_a_hundred_kills(start: Any, key_file: Path, tmp_path: Path, record_property: Any) -> None:
+    record_property("kills", 100)
+    record_property("transfers", survive_kills(start, key_file, tmp_path, 100))
 
 
 @pytest.mark.soak
-def test_memory_is_flat_over_10000_transfers(start: Any, key_file: Path, tmp_path: Path) -> None:
+def test_memory_is_flat_over_10000_transfers(
+    start: Any, key_file: Path, tmp_path: Path, record_property: Any
+) -> None:
     server = start("--key", str(key_file), "--state", str(tmp_path / "state"))
     process = psutil.Process(server.process.pid)
 
@@ -358,8 +387,22 @@ def test_memory_is_flat_over_10000_transfers(start: Any, key_file: Path, tmp_pat
     run(1000)
     before = run(1000)
     after = run(10_000)
-    print(f"resident memory: {before >> 10} KiB before, {after >> 10} KiB after 10,000 transfers")
+    record_property("memory_before_bytes", before)
+    record_property("memory_after_bytes", after)
     assert after - before < 4 << 20
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1200)
+def test_a_loaded_server(record_property: Any) -> None:
+    """200 clients at once, each right; the event loop answers all the while."""
+    from iot2 import SenderKey
+    from iot2.net.profile import measure_load
+
+    load = measure_load(SenderKey.generate(3072), clients=200, count=20)
+    for name in ("transfers", "server_cpu_us", "alone_cpu_us", "p99_ms", "stall_ms"):
+        record_property(name, round(getattr(load, name), 1))
+    assert load.wrong == 0
 
 
 @pytest.mark.soak
