@@ -123,3 +123,11 @@ def test_without_the_baseline_there_is_nothing_to_compare(platform):
     without = {t: frame for t, frame in platform.tables.items() if t.kind != "simplest"}
     with pytest.raises(DataError, match="expected measurements of SimplestOT"):
         compared_costs(type(platform)(platform.folder, platform.record, without), 3072)
+
+
+def test_a_layout_with_much_to_solve_is_the_same_every_time(platform, tmp_path):
+    drawn = [
+        comparison_figure([platform, platform], tmp_path / str(turn)).path.read_bytes()
+        for turn in range(6)
+    ]
+    assert len(set(drawn)) == 1
