@@ -33,6 +33,7 @@ from iot2 import (
     StateError,
 )
 from iot2.parties.compact import check_query, seal
+from iot2.parties.compact import receiver as receiver_module
 
 KEY = sender_key()
 FIVE = sender_key("iot2_512_1of5")
@@ -113,6 +114,29 @@ def test_arrays_of_choices_of_every_integer_type(choices: Any) -> None:
 def test_integers_of_other_types_are_choices(choice: Any) -> None:
     sender, receiver = parties()
     assert receiver.retrieve(sender.answer(receiver.choose(choice), MESSAGES)) == MESSAGES[1]
+
+
+@BOTH_SELECTIONS
+def test_masks_are_used_where_asked_and_there_alone(
+    masked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both selections give the same bytes, so what is called is counted."""
+    calls = []
+    for name in ("masked_selection", "masked_rows"):
+        real = getattr(receiver_module, name)
+
+        def counting(*options: Any, name: str = name, real: Any = real) -> Any:
+            calls.append(name)
+            return real(*options)
+
+        monkeypatch.setattr(receiver_module, name, counting)
+    sender, receiver = parties(masked=masked)
+    receiver.retrieve(sender.answer(receiver.choose(1), MESSAGES))
+    singly = ["masked_selection"] * 2
+    assert calls == (singly if masked else [])
+    batch = sender.answer_many(receiver.choose_many(np.array([0, 1])), [MESSAGES] * 2)
+    receiver.retrieve_many(batch)
+    assert calls == (singly + ["masked_rows"] * 2 if masked else [])
 
 
 def test_replies_may_come_in_any_order_and_late() -> None:

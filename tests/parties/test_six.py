@@ -20,6 +20,7 @@ from iot2 import (
     SixSender,
     StateError,
 )
+from iot2.parties import six as six_module
 from iot2.parties.six import check_query, make_offer, seal
 
 KEY = sender_key()
@@ -60,6 +61,22 @@ def test_six_messages_and_four_digests_are_counted() -> None:
     assert len(set(reply.digests)) == 4
     assert [len(x.to_bytes()) for x in (offer, query)] == [26 + 64] * 2
     assert len(reply.to_bytes()) == 30 + 4 * (len(MESSAGES[0]) + 32)
+
+
+@BOTH_SELECTIONS
+def test_masks_are_used_where_asked_and_there_alone(
+    masked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+    real = six_module.masked_selection
+    monkeypatch.setattr(
+        six_module, "masked_selection", lambda *given: (calls.append(1), real(*given))[1]
+    )
+    sender, receiver = parties(masked=masked)
+    query = receiver.choose(sender.offer(), 1)
+    assert len(calls) == masked
+    receiver.retrieve(sender.answer(query, *MESSAGES))
+    assert len(calls) == 2 * masked
 
 
 @BOTH_SELECTIONS
