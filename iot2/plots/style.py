@@ -159,10 +159,11 @@ class SavedFigure:
 
     path: Path
     size: int
-    _preview: bytes = field(repr=False)
+    _figure: Figure = field(repr=False)
 
     def _repr_png_(self) -> bytes:
-        return self._preview
+        with figure_style():
+            return _rendered(self._figure, "png", PREVIEW_DPI)
 
 
 @contextmanager
@@ -192,7 +193,7 @@ def save_figure(
         height: inches.
 
     Returns:
-        The path and size in bytes of what was written, with a preview for notebooks.
+        The path and size in bytes of what was written; a notebook shows it as a picture.
 
     Raises:
         ParameterError: the suffix names another format.
@@ -205,10 +206,9 @@ def save_figure(
         draw(figure)
         _settle_layout(figure)
         data = _rendered(figure, target.suffix[1:], PNG_DPI)
-        preview = _rendered(figure, "png", PREVIEW_DPI)
     target.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(target, data)
-    return SavedFigure(target, len(data), preview)
+    return SavedFigure(target, len(data), figure)
 
 
 def _settle_layout(figure: Figure) -> None:
