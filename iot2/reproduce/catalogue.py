@@ -66,4 +66,5 @@ CATALOGUE: Final = (
         ),
         sources=("performances/security", "performances/{platform}"),
     ),
+    Notebook("4_network"),
 )
