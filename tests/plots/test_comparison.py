@@ -127,7 +127,6 @@ def test_without_the_baseline_there_is_nothing_to_compare(platform):
 
 def test_a_layout_with_much_to_solve_is_the_same_every_time(platform, tmp_path):
     drawn = [
-        comparison_figure([platform], tmp_path / str(turn)).path.read_bytes()
-        for turn in range(4)
+        comparison_figure([platform], tmp_path / str(turn)).path.read_bytes() for turn in range(4)
     ]
     assert len(set(drawn)) == 1
