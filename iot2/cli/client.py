@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from iot2.errors import ParameterError
 
 if TYPE_CHECKING:
-    from iot2.net.conversation import Options
+    from iot2.net.options import Options
 
 INSECURE_BITS = 1024
 
@@ -101,8 +101,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _options(args: argparse.Namespace) -> Options:
-    from iot2.net.conversation import Options
     from iot2.net.events import fingerprint_from_hex
+    from iot2.net.options import Options
 
     if (args.x is None) != (args.y is None):
         raise ParameterError("a demonstration takes both -x and -y, got one of them")

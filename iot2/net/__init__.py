@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from iot2.net.client import AsyncClient, Client
-    from iot2.net.conversation import Options
     from iot2.net.errors import KeyMismatch, LinkError, RemoteError
     from iot2.net.known_keys import KnownKeys
     from iot2.net.local import LocalServer, local_server, start_server
+    from iot2.net.options import Options
     from iot2.net.trace import Trace, log_table
 
 _HOMES = {
@@ -33,7 +33,7 @@ _HOMES = {
     "KnownKeys": "iot2.net.known_keys",
     "LinkError": "iot2.net.errors",
     "LocalServer": "iot2.net.local",
-    "Options": "iot2.net.conversation",
+    "Options": "iot2.net.options",
     "RemoteError": "iot2.net.errors",
     "Trace": "iot2.net.trace",
     "local_server": "iot2.net.local",

@@ -21,10 +21,11 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from iot2.errors import StateError
-from iot2.net.conversation import Ask, Conversation, Options, Pause, Rejoin, Step, Steps
+from iot2.net.conversation import Conversation, Pause, Rejoin, Step, Steps
 from iot2.net.errors import LinkError, RemoteError
 from iot2.net.known_keys import KnownKeys
 from iot2.net.links import AsyncLink, Endpoint, Observer, SyncLink
+from iot2.net.options import Options
 
 _T = TypeVar("_T")
 
@@ -295,4 +296,4 @@ class AsyncClient(_Common):
                 pause = min(2 * pause, 2.0)
 
 
-__all__ = ["Ask", "AsyncClient", "Client"]
+__all__ = ["AsyncClient", "Client"]

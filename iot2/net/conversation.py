@@ -26,6 +26,7 @@ from iot2.net.events import Code, Refusal
 from iot2.net.known_keys import KnownKeys
 from iot2.net.limits import told
 from iot2.net.messages_file import unpad
+from iot2.net.options import Options
 from iot2.parties.arguments import check_choice
 from iot2.parties.compact import Receiver
 from iot2.parties.six import SixReceiver
@@ -40,52 +41,6 @@ _SPOILED: Final = 3
 
 _KEY_SECONDS: Final = 120.0
 """A demonstration server may have to make the key first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What a client wants.
-
-    Attributes:
-        variant: `compact` or `six`.
-        items: names to transfer, in order; or
-        count: the number of demonstrations.
-        bits: size of the key to ask of a demonstration server.
-        demo: two numbers for a demonstration server.
-        fingerprint: of the only key to accept; its proof is then skipped.
-        insecure: accept a modulus of an unsupported size.
-        masked: select without a choice-dependent access.
-        batch: most queries in one event.
-        timeout_s: seconds to wait for an answer.
-        patience_s: seconds to go on trying while the server is away or busy.
-    """
-
-    variant: str = ev.COMPACT
-    items: tuple[str, ...] | None = None
-    count: int = 1
-    bits: int | None = None
-    demo: tuple[int, int] | None = field(default=None, repr=False)
-    fingerprint: bytes | None = None
-    insecure: bool = False
-    masked: bool = False
-    batch: int = 100
-    timeout_s: float = 30.0
-    patience_s: float = 60.0
-
-    def __post_init__(self) -> None:
-        if self.variant not in ev.VARIANT_NAMES:
-            raise ParameterError(f"a variant is compact or six, got {self.variant!r:.40}")
-        if self.items is not None and not self.items:
-            raise ParameterError("items must name at least one item")
-        if self.count < 1 or self.batch < 1:
-            raise ParameterError("count and batch must be at least 1")
-        if self.demo is not None and not all(0 <= x < 1 << 8 * ev.DEMO_BYTES for x in self.demo):
-            raise ParameterError(f"demo takes two numbers from 0 to 2^{8 * ev.DEMO_BYTES} - 1")
-
-    @property
-    def transfers(self) -> int:
-        """How many transfers the session is for."""
-        return self.count if self.items is None else len(self.items)
 
 
 @dataclass(frozen=True, slots=True)

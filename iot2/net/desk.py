@@ -22,7 +22,6 @@ from iot2.net.registry import Connection, OpenSession, Registry
 from iot2.net.store import Store
 from iot2.net.tables import SessionRow, delete_session, insert_session, load_session
 from iot2.net.transfers import Transfers
-from iot2.parties.intervals import IntervalSet
 from iot2.protocol.framing import SID_BYTES
 from iot2.wire.messages import Session
 
@@ -159,7 +158,7 @@ class Desk:
         key = self._keyring.find(row.fingerprint)
         if key is None or (self._catalogue.items is None) != (row.items is None):
             return None
-        session = OpenSession(row, key, _interval_set(answered), _interval_set(offered))
+        session = OpenSession(row, key, answered, offered)
         self._registry.load(session)
         return session
 
@@ -192,9 +191,3 @@ class Desk:
         self._registry.forget(sid)
         await self._store.submit(lambda db: delete_session(db, number))
         self._log.info("session ended", sid=sid_prefix(sid))
-
-
-def _interval_set(indexes: list[int]) -> IntervalSet:
-    intervals = IntervalSet()
-    intervals.update(indexes)
-    return intervals

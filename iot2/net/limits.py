@@ -34,25 +34,27 @@ class Limits:
         in_flight: events of one connection that are being answered.
         queue: computations that wait for a worker.
         outbox: frames that wait for a client to read.
+        outbox_bytes: the bytes of these.
         stalled_s: seconds that a client may leave its frames unread.
         handshake_s: seconds from the connection to the answered `hello`.
         idle_s: seconds without an event, after which the connection ends.
         session_idle_s: seconds that a session outlives its connection.
     """
 
-    frame_bytes: int = 4 << 20
+    frame_bytes: int = 1 << 20
     message_bytes: int = 1 << 16
     batch: int = 1000
     transfers_per_session: int = 100_000
     sessions_per_peer: int = 1024
     sessions: int = 100_000
-    connections_per_peer: int = 512
+    connections_per_peer: int = 256
     connections: int = 1024
     queries_per_second: float = 5000.0
     query_burst: int = 10_000
-    in_flight: int = 64
+    in_flight: int = 32
     queue: int = 256
     outbox: int = 256
+    outbox_bytes: int = 4 << 20
     stalled_s: float = 20.0
     handshake_s: float = 30.0
     idle_s: float = 300.0

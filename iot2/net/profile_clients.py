@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from iot2.net.client import AsyncClient, Client
-from iot2.net.conversation import Options
+from iot2.net.options import Options
 
 DEMO = (100, 20000)
 

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import re
 import time
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -166,6 +167,7 @@ class Server:
         connection.in_flight += 1
         try:
             answer: dict[str, Any] | bytes = await self._answer(connection, event, arguments)
+            connection.sizes.append(_size(answer))
             return answer
         except Refusal as refusal:
             return self._refuse(connection, event, refusal)
@@ -201,9 +203,7 @@ class Server:
             raise Refusal(Code.BUSY, "the server is stopping", retry_after_ms=_RETRY_MS)
         if connection.in_flight > limits.in_flight:
             raise Refusal(Code.BUSY, f"in_flight: at most {limits.in_flight}", retry_after_ms=50)
-        waiting = self._waiting_frames(connection.id)
-        if waiting > limits.outbox:
-            raise Refusal(Code.LIMIT, f"outbox: {waiting} frames are unread", fatal=True)
+        self._check_outbox(connection)
         argument = arguments[0] if arguments else None
         if not self._log.debugging:
             answer: dict[str, Any] | bytes = await self._desk.handlers[event](connection, argument)
@@ -228,9 +228,19 @@ class Server:
             self._spawn(self._end(connection, refusal.code))
         return refusal.to_wire()
 
-    def _waiting_frames(self, sid: str) -> int:
-        socket = self._io.eio.sockets.get(self._io.manager.eio_sid_from_sid(sid, "/"))
-        return 0 if socket is None else int(socket.queue.qsize())
+    def _check_outbox(self, connection: Connection) -> None:
+        """Give up on a client that asks and does not read."""
+        engine_sid = self._io.manager.eio_sid_from_sid(connection.id, "/")
+        socket = self._io.eio.sockets.get(engine_sid)
+        waiting = 0 if socket is None else int(socket.queue.qsize())
+        if not waiting:
+            connection.sizes.clear()
+            return
+        # An answer is at least one frame: those that wait are among the latest ones.
+        unread = sum(islice(reversed(connection.sizes), waiting))
+        if waiting > self.limits.outbox or unread > self.limits.outbox_bytes:
+            text = f"outbox: {waiting} frames are unread, up to {unread} bytes"
+            raise Refusal(Code.LIMIT, text, fatal=True)
 
     async def _end(self, connection: Connection, code: Code) -> None:
         """Say `closing`, and close the connection."""
@@ -309,6 +319,12 @@ class Server:
         await self._keyring.close()
         await self.pool.close()
         await self.store.close()
+
+
+def _size(answer: dict[str, Any] | bytes) -> int:
+    """The bytes that an answer holds, its text not counted."""
+    parts = answer.values() if isinstance(answer, dict) else (answer,)
+    return sum(len(part) for part in parts if isinstance(part, bytes))
 
 
 def _same_host(origin: str | None, environ: dict[str, Any]) -> bool:

@@ -9,7 +9,6 @@ import resource
 import signal
 import socket
 import ssl
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -206,7 +205,6 @@ def _report(server: Server, log: Log) -> None:
         slowest_commit_ms=round(costs.slowest_ns / 1e6, 3),
         stall_ms=round(server.stall_s * 1000, 1),
         memory_bytes=used.ru_maxrss * 1024,
-        seconds=round(time.process_time(), 3),
     )
 
 

@@ -16,6 +16,7 @@ flushes at every commit. Without a folder the same tables live in memory.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import queue
 import sqlite3
@@ -131,8 +132,8 @@ class Store:
                 _attempt(connection, ticket)
             connection.execute("COMMIT")
         except sqlite3.Error as error:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
+            with contextlib.suppress(sqlite3.Error):
+                connection.rollback()  # does nothing where SQLite did it already
             for ticket in group:
                 ticket.failure = StoreError(f"the state could not be written: {error}")
         costs = self.costs

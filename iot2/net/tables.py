@@ -27,6 +27,7 @@ from typing import Final, Self
 
 from iot2.errors import DataError
 from iot2.net.events import Code, Refusal
+from iot2.parties.intervals import IntervalSet
 
 FORMAT: Final = 1
 INDEX_BITS: Final = 32
@@ -116,8 +117,8 @@ def insert_session(connection: sqlite3.Connection, row: SessionRow) -> int:
 
 def load_session(
     connection: sqlite3.Connection, sid: bytes
-) -> tuple[SessionRow, list[int], list[int]] | None:
-    """A session with its answered and its offered indexes, ascending, or None."""
+) -> tuple[SessionRow, IntervalSet, IntervalSet] | None:
+    """A session with its answered and its offered indexes, or None."""
     found = connection.execute(
         "SELECT id, variant, fingerprint, peer, count, items, demo FROM sessions WHERE sid = ?",
         (sid,),
@@ -143,13 +144,15 @@ def _range(session: int) -> tuple[int, int]:
     return start, start + (1 << INDEX_BITS) - 1
 
 
-def _indexes(connection: sqlite3.Connection, table: str, session: int) -> list[int]:
+def _indexes(connection: sqlite3.Connection, table: str, session: int) -> IntervalSet:
     start, stop = _range(session)
     rows = connection.execute(
         f"SELECT key FROM {table} WHERE key BETWEEN ? AND ? ORDER BY key",  # noqa: S608
         (start, stop),
     )
-    return [key - start for (key,) in rows]
+    indexes = IntervalSet()
+    indexes.update(key - start for (key,) in rows)
+    return indexes
 
 
 def open_sessions(connection: sqlite3.Connection) -> list[tuple[int, bytes, str]]:
