@@ -16,9 +16,8 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from iot2.plots.sampling import save_both
 from iot2.plots.stopwatch import plot_accuracy, plot_posteriors, plot_times
-from iot2.plots.style import INK, MUTED, SERIES, SMALL_SIZE, SavedFigure
+from iot2.plots.style import INK, MUTED, SERIES, SMALL_SIZE, TEXT_WIDTH, SavedFigure, save_both
 from iot2.security import curves
 from iot2.security.bayes import Bounds, observed, observed_units
 from iot2.security.moduli import FIGURE_MODULUS
@@ -99,7 +98,7 @@ def bayesian_figure(data: Path, verdicts: Sequence[Verdict], folder: Path) -> Sa
         plot_posteriors(verdicts, f)
         f.set_title("(f) stopwatch: many times", loc="left")
 
-    return save_both(draw, folder, NAME, height=5.2)
+    return save_both(draw, folder, NAME, width=TEXT_WIDTH, height=5.2)
 
 
 def plot_advantage(exact: pd.DataFrame, axes: Axes) -> list[Artist]:

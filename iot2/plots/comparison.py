@@ -35,10 +35,10 @@ from iot2.plots.style import (
     SMALL_SIZE,
     SavedFigure,
     Series,
-    save_figure,
+    save_both,
 )
 
-NAME: Final = "comparison_sOT.pdf"
+NAME: Final = "comparison_sOT"
 BITS: Final = 3072
 
 _PLATFORM_HEIGHT: Final = 4.35
@@ -123,7 +123,7 @@ def comparison_figure(
             axes.set_xlabel("bytes per transfer")
 
     height = _PLATFORM_HEIGHT * len(platforms) + _BYTES_HEIGHT
-    return save_figure(draw, folder / NAME, width=COLUMN_WIDTH, height=height)
+    return save_both(draw, folder, NAME, width=COLUMN_WIDTH, height=height)
 
 
 def compared_costs(platform: Platform, bits: int) -> pd.DataFrame:

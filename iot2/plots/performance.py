@@ -19,9 +19,9 @@ from iot2.benchmark.published import PUBLISHED, Published
 from iot2.benchmark.storage import Platform
 from iot2.errors import DataError
 from iot2.plots.costs import select, step_costs
-from iot2.plots.style import COLUMN_WIDTH, INK, SERIES, SMALL_SIZE, SavedFigure, save_figure
+from iot2.plots.style import COLUMN_WIDTH, INK, SERIES, SMALL_SIZE, SavedFigure, save_both
 
-NAME: Final = "performance_receiver.pdf"
+NAME: Final = "performance_receiver"
 HEIGHT: Final = 3.3
 
 VARIANTS: Final = {"six": ("six-message", SERIES[0]), "compact": ("compact", SERIES[1])}
@@ -66,7 +66,7 @@ def performance_figure(platforms: Sequence[Platform], folder: Path) -> SavedFigu
         both[0].set_ylabel("receiver's time per transfer (µs)")
         figure.legend(handles=_legend(costs), loc="outside upper left", ncols=2)
 
-    return save_figure(draw, folder / NAME, width=COLUMN_WIDTH, height=HEIGHT)
+    return save_both(draw, folder, NAME, width=COLUMN_WIDTH, height=HEIGHT)
 
 
 def receiver_costs(platforms: Sequence[Platform]) -> pd.DataFrame:

@@ -6,7 +6,6 @@ samples that `iot2 security` stores.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,7 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from iot2.plots.style import INK, MUTED, SERIES, SMALL_SIZE, TEXT_WIDTH, SavedFigure, save_figure
+from iot2.plots.style import INK, MUTED, SERIES, SMALL_SIZE, TEXT_WIDTH, SavedFigure, save_both
 from iot2.security import curves
 from iot2.security.moduli import FIGURE_MODULUS, HONEST
 from iot2.security.samples import FIGURE_BITS, read_moduli, read_sampling
@@ -42,14 +41,6 @@ _ROWS: Final = {
     "w^4": "Pr[$w^4 = v$], over what\nit is for $w$ uniform",
 }
 _BINS: Final = 40
-
-
-def save_both(
-    draw: Callable[[Figure], object], folder: Path, name: str, *, height: float
-) -> SavedFigure:
-    """Save a figure over both columns as PDF and as PNG; give the PNG."""
-    save_figure(draw, folder / f"{name}.pdf", width=TEXT_WIDTH, height=height)
-    return save_figure(draw, folder / f"{name}.png", width=TEXT_WIDTH, height=height)
 
 
 def pdf_figure(data: Path, folder: Path) -> SavedFigure:
@@ -83,7 +74,7 @@ def pdf_figure(data: Path, folder: Path) -> SavedFigure:
             axes.set_title(f"ℓ = {bits}:  ℓ − log₂N = {excess(N, bits):.2f}")
         figure.legend(handles=_pdf_legend(), loc="outside upper center", ncols=4)
 
-    return save_both(draw, folder, PDF_NAME, height=4.9)
+    return save_both(draw, folder, PDF_NAME, width=TEXT_WIDTH, height=4.9)
 
 
 def plot_law(exact: pd.DataFrame, axes: Axes, *, joined: bool) -> list[Artist]:
@@ -158,7 +149,7 @@ def err_figure(data: Path, folder: Path) -> SavedFigure:
         plot_distances(across, right)
         right.set_title("(c) at ℓ = 12, every honest N with ⌊2$^ℓ$/N⌋ = 2", loc="left")
 
-    return save_both(draw, folder, ERR_NAME, height=3.9)
+    return save_both(draw, folder, ERR_NAME, width=TEXT_WIDTH, height=3.9)
 
 
 _TOY_LOOK: dict[str, Any] = {

@@ -211,6 +211,14 @@ def save_figure(
     return SavedFigure(target, len(data), figure)
 
 
+def save_both(
+    draw: Callable[[Figure], object], folder: Path, name: str, *, width: float, height: float
+) -> SavedFigure:
+    """Save a figure as `name.png`, for pages, and as `name.pdf`, for print; give the PDF."""
+    save_figure(draw, folder / f"{name}.png", width=width, height=height)
+    return save_figure(draw, folder / f"{name}.pdf", width=width, height=height)
+
+
 def _settle_layout(figure: Figure) -> None:
     """Lay the figure out once, and round where everything went.
 

@@ -46,7 +46,9 @@ CATALOGUE: Final = (
         "2_performance",
         figures=(
             "performance_receiver.pdf",
+            "performance_receiver.png",
             "comparison_sOT.pdf",
+            "comparison_sOT.png",
             "summary.csv",
             "summary.md",
             "summary.tex",

@@ -62,8 +62,10 @@ def plain(performances, tmp_path_factory):
 def test_everything_is_drawn(plain):
     assert list(plain) == [
         "comparison_sOT.pdf",
+        "comparison_sOT.png",
         "f.png",
         "performance_receiver.pdf",
+        "performance_receiver.png",
         "summary.csv",
         "summary.md",
         "summary.tex",
