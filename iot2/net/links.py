@@ -27,6 +27,7 @@ from iot2.net.addresses import is_loopback
 from iot2.net.errors import LinkError, RemoteError
 from iot2.net.events import CLOSING, Refusal, printable
 from iot2.net.log import library_logger
+from iot2.net.packets import ServersPacket
 
 MOST_BYTES: Final = 64 << 20
 """A frame of the server's may have this many bytes: what a client keeps in memory at most."""
@@ -140,6 +141,13 @@ class _SyncSocketIO(socketio.Client):  # type: ignore[misc]
     def _engineio_client_class(self) -> type[_SyncEngine]:
         return _SyncEngine
 
+    def _handle_eio_message(self, data: Any) -> None:
+        try:
+            super()._handle_eio_message(data)
+        except Exception:
+            # What comes after a frame that does not parse cannot be trusted to be in step.
+            self.eio.disconnect(abort=True)
+
 
 class _AsyncEngine(engineio.AsyncClient):  # type: ignore[misc]
     observer: Observer | None = None
@@ -159,11 +167,18 @@ class _AsyncSocketIO(socketio.AsyncClient):  # type: ignore[misc]
     def _engineio_client_class(self) -> type[_AsyncEngine]:
         return _AsyncEngine
 
+    async def _handle_eio_message(self, data: Any) -> None:
+        try:
+            await super()._handle_eio_message(data)
+        except Exception:
+            await self.eio.disconnect(abort=True)
+
 
 def _settings() -> dict[str, Any]:
     logger = library_logger("client")
     return {
         "reconnection": False,
+        "serializer": ServersPacket,
         "handle_sigint": False,
         "logger": logger,
         "engineio_logger": logger,

@@ -1,4 +1,4 @@
-"""Socket.IO packets of a client, bounded before they are parsed.
+"""Socket.IO packets of the other side, bounded before they are parsed.
 
 The library itself would parse any JSON up to its buffer limit, keep up to ten
 billion announced attachments, and let a client trigger its own `connect` and
@@ -7,6 +7,9 @@ serializer; the wire format stays the default one. What is out of bounds
 becomes an event of one of the names below, so that it can be answered with a
 code under the acknowledgement that the client asked for; where no client of
 ours could have sent it, the connection ends.
+
+A client has less to answer for: a frame that no server sends, or an attachment
+out of place, ends its connection, and the client makes another.
 """
 
 from __future__ import annotations
@@ -103,3 +106,27 @@ _NAMES: Final = _Names()
 def packet_class(frame_bytes: int) -> type[BoundedPacket]:
     """`BoundedPacket` with this bound."""
     return type("ServerPacket", (BoundedPacket,), {"frame_bytes": frame_bytes})
+
+
+class ServersPacket(Packet):  # type: ignore[misc]
+    """A packet of a server's, as a client reads it; `ValueError` where it is none."""
+
+    def decode(self, encoded_packet: Any) -> int:
+        """Parse a text frame; return the number of attachments that follow."""
+        if not isinstance(encoded_packet, str):
+            raise ValueError("an attachment without its event")
+        found = _SERVERS.match(encoded_packet)
+        if found is None:
+            raise ValueError("no frame of a server's")
+        super().decode(encoded_packet)
+        return int(found[1] or 0)
+
+    def add_attachment(self, attachment: Any) -> bool:
+        """Take the attachment of a binary answer; true, since there is only one."""
+        if not isinstance(attachment, bytes):
+            raise ValueError("a text frame in place of an attachment")
+        return bool(super().add_attachment(attachment))
+
+
+_SERVERS = re.compile(r"[0124]|3[0-9]|[56](1)-")
+"""Types without an attachment, or binary ones with exactly one."""
