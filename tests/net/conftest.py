@@ -4,14 +4,11 @@ import contextlib
 import dataclasses
 import datetime
 import json
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 from iot2 import SenderKey
 from iot2.benchmark.machine import (
