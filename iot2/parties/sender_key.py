@@ -176,25 +176,30 @@ class SenderKey:
             raise DataError(f"{path}: expected an iot2 sender key, found another kind of file")
         if document.get("version") != _FORMAT_VERSION:
             found = document.get("version")
-            raise DataError(f"{path}: expected key version {_FORMAT_VERSION}, found {found!r}")
+            shown = found if isinstance(found, int) else type(found).__name__
+            raise DataError(f"{path}: expected key version {_FORMAT_VERSION}, found {shown}")
         content = document.get("key")
         if not isinstance(content, dict) or document.get("sha256") != _digest(content):
             raise DataError(f"{path}: the key is damaged (its SHA-256 does not fit)")
         try:
-            secret = BlumModulus(mpz(content["p"], 16), mpz(content["q"], 16))
+            p, q = mpz(content["p"], 16), mpz(content["q"], 16)
             sigma = tuple(mpz(x, 16) for x in content["sigma"])
             seed = bytes.fromhex(content["reject_seed"])
             public = PublicKey.from_bytes(bytes.fromhex(content["public_key"]), insecure=True)
-            public.verify()
         except (Iot2Error, KeyError, TypeError, ValueError):
             # The cause could name a secret value, so it is not chained.
             raise DataError(f"{path}: the key is damaged (a part does not parse)") from None
-        belongs = public.modulus == secret.N and public.z == tuple(
-            powmod(x, 4, secret.N) for x in sigma
-        )
-        if not belongs or len(seed) != KEY_BYTES:
+        # Compared before numbers of any size are tested for being prime.
+        if p * q != public.modulus or len(seed) != KEY_BYTES:
             raise DataError(f"{path}: the parts of the key do not belong together")
         check_size(public.bits, insecure=insecure)
+        try:
+            secret = BlumModulus(p, q)
+            public.verify()
+        except Iot2Error:
+            raise DataError(f"{path}: the key is damaged (its numbers make no key)") from None
+        if public.z != tuple(powmod(x, 4, secret.N) for x in sigma):
+            raise DataError(f"{path}: the parts of the key do not belong together")
         if not insecure:
             _check_shape(secret, public.bits)
         public = PublicKey.from_bytes(public.to_bytes(), insecure=insecure)

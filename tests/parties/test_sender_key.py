@@ -233,10 +233,12 @@ def test_a_damaged_key_is_refused_wherever_it_is_damaged(tmp_path: Path) -> None
         ({"p": "zz"}, "a part does not parse"),
         ({"p": 7}, "a part does not parse"),
         ({"p": None}, "a part does not parse"),
-        ({"p": hex(P * 4)[2:]}, "a part does not parse"),
-        ({"p": "-" + hex(P)[2:]}, "a part does not parse"),
-        ({"q": hex(hostile_primes(512)[0])[2:]}, "a part does not parse"),
-        ({"q": hex(P)[2:]}, "a part does not parse"),
+        ({"p": hex(P * 4)[2:]}, "do not belong together"),
+        ({"p": "-" + hex(P)[2:]}, "do not belong together"),
+        ({"p": "-" + hex(P)[2:], "q": "-" + hex(Q)[2:]}, "make no key"),
+        ({"p": "1", "q": hex(P * Q)[2:]}, "make no key"),
+        ({"q": hex(hostile_primes(512)[0])[2:]}, "do not belong together"),
+        ({"q": hex(P)[2:]}, "do not belong together"),
         ({"sigma": ["3", None]}, "a part does not parse"),
         ({"sigma": 5}, "a part does not parse"),
         ({"reject_seed": "abc"}, "a part does not parse"),
@@ -285,8 +287,31 @@ def test_a_stored_proof_is_checked(tmp_path: Path) -> None:
     with pytest.raises(ProofError):
         PublicKey.from_bytes(bytes(encoded), insecure=True).verify()
     rewrite(path, public_key=encoded.hex())
-    with pytest.raises(DataError, match="a part does not parse"):
+    with pytest.raises(DataError, match="its numbers make no key"):
         SenderKey.load(path, insecure=True)
+
+
+def test_a_number_of_any_size_is_refused_before_it_is_tested(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To test 40,000 bits for being prime takes half a minute."""
+    path = stored(tmp_path)
+    rewrite(path, q="f" * 10_000)
+    monkeypatch.setattr("iot2.arithmetic.blum.is_prime", lambda *given: pytest.fail("tested"))
+    with pytest.raises(DataError, match="do not belong together"):
+        SenderKey.load(path, insecure=True)
+
+
+@pytest.mark.parametrize("place", ["format", "version", "sha256", "key", "p"])
+def test_nesting_of_any_depth_is_refused(tmp_path: Path, place: str) -> None:
+    """As deep as the parser takes it, and deeper than what computes or shows it does."""
+    path = stored(tmp_path)
+    content = content_of(path)
+    text = json.dumps(content | ({"key": {"p": "#"}} if place == "p" else {place: "#"}))
+    for depth in (*range(100, 1100, 50), *range(930, 1000, 3)):
+        path.write_text(text.replace('"#"', "[" * depth + "]" * depth))
+        with pytest.raises(DataError):
+            SenderKey.load(path)
 
 
 def test_no_secret_shows(tmp_path: Path) -> None:

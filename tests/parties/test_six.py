@@ -248,6 +248,15 @@ def test_a_query_of_another_session() -> None:
     assert len(sender.used) == 0
 
 
+def test_the_last_index_is_offered_and_no_more() -> None:
+    sender, _ = parties()
+    sender._next = 2**64 - 1
+    assert sender.offer().index == 2**64 - 1
+    for _ in range(2):
+        with pytest.raises(StateError, match="every index of this session was offered"):
+            sender.offer()
+
+
 def test_a_source_that_fails_spends_no_index() -> None:
     source = [os.urandom(80), b"", b"\1"]
     sender = SixSender(KEY, SID, randbytes=lambda count: source.pop(0))
