@@ -5,6 +5,7 @@
 Each entry is searched in a process of its own, from a corpus made of the
 stored vectors. The record says what was searched, for how long, on what
 machine and commit, and what was found; the exit status is 1 if anything was.
+`results.json` beside this file is such a record.
 """
 
 from __future__ import annotations
@@ -106,7 +107,10 @@ def search(name: str, seconds: float, *, most_runs: int = -1) -> Search:
         )
         log = done.stdout + done.stderr
         findings = [
-            {"input": path.read_bytes().hex(), "error": _error(done.stdout)}
+            {
+                "input": path.read_bytes().hex(),
+                "error": _error(done.stdout) or path.name.partition("-")[0],  # timeout, oom
+            }
             for path in sorted(artifacts.iterdir())
         ]
         if done.returncode != 0 and not findings:
@@ -130,22 +134,39 @@ def _error(printed: str) -> str:
     return "\n".join(re.sub(r'File ".*/(\w+/\w+\.py)"', r'File "\1"', line) for line in lines)
 
 
-def record(searches: list[Search]) -> dict[str, Any]:
-    """The searches, and where and when they were made."""
-    from iot2.benchmark.machine import describe_commit, describe_machine, describe_python
+def machine() -> dict[str, Any]:
+    """What the searches ran on, with what."""
+    from iot2.benchmark.machine import describe_machine, describe_python
 
+    described = asdict(describe_machine())
+    kept = {name: described[name] for name in ("processor", "architecture", "kernel")}
+    atheris = importlib.metadata.version("atheris")
+    return kept | {"python": describe_python(), "atheris": atheris}
+
+
+def keep(path: Path, one: Search) -> None:
+    """Put a search into the record at `path`, in the place of an older one of that entry.
+
+    A record is of one machine: another one begins it anew.
+    """
+    from iot2.benchmark.machine import describe_commit
+    from iot2.files import write_atomically
+
+    older = json.loads(path.read_text()) if path.exists() else {}
+    kept = older.get("searches", []) if older.get("machine") == machine() else []
     commit, dirty = describe_commit()
-    machine = asdict(describe_machine())
-    return {
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    searches = {entry["entry"]: entry for entry in kept}
+    searches[one.entry] = asdict(one) | {"date": today, "commit": commit, "dirty": dirty}
+    order = [name for name in (*ENTRIES, "all", CONTROL) if name in searches]
+    record = {
         "format": 1,
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "commit": commit,
-        "dirty": dirty,
-        "python": describe_python(),
-        "atheris": importlib.metadata.version("atheris"),
-        "machine": {name: machine[name] for name in ("processor", "architecture", "kernel")},
-        "searches": [asdict(one) for one in searches],
+        "machine": machine(),
+        "executions": sum(entry["executions"] for entry in searches.values()),
+        "findings": sum(len(entry["findings"]) for entry in searches.values()),
+        "searches": [searches[name] for name in order],
     }
+    write_atomically(path, json.dumps(record, indent=1).encode() + b"\n")
 
 
 def main(arguments: list[str]) -> int:
@@ -171,7 +192,7 @@ def main(arguments: list[str]) -> int:
         for finding in one.findings:
             print(f"  input: {finding['input'][:400]}\n{finding['error']}", flush=True)
         if options.out:
-            options.out.write_text(json.dumps(record(searches), indent=1) + "\n")
+            keep(options.out, one)
     return 1 if any(one.findings for one in searches) else 0
 
 

@@ -24,7 +24,8 @@ def searched(tmp_path: Path, name: str, seconds: float) -> tuple[int, dict[str, 
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert out.exists(), done.stderr
     content = json.loads(out.read_text())
-    assert content["atheris"]
+    assert content["machine"]["atheris"]
+    assert content["findings"] == len(content["searches"][0]["findings"])
     (one,) = content["searches"]
     return done.returncode, one, done.stdout
 
@@ -51,6 +52,17 @@ def test_an_entry_that_is_not_there(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "expected entries or groups, came no such entry" in done.stderr
+
+
+def test_the_stored_record_is_of_every_entry_and_without_findings() -> None:
+    content = json.loads((HERE / "results.json").read_text())
+    assert [one["entry"] for one in content["searches"]] == list(ENTRIES)
+    assert [one["findings"] for one in content["searches"]] == [[]] * len(ENTRIES)
+    assert all(one["seconds"] >= 60 for one in content["searches"])
+    assert content["executions"] == sum(one["executions"] for one in content["searches"])
+    text = json.dumps(content)
+    assert "home" not in text
+    assert "root" not in text
 
 
 @pytest.mark.soak
