@@ -8,12 +8,14 @@ import json
 import sys
 import time
 from collections.abc import Sequence
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from iot2.errors import ParameterError
 
 if TYPE_CHECKING:
+    from iot2.net.client import AsyncClient, Client
     from iot2.net.options import Options
 
 INSECURE_BITS = 1024
@@ -60,44 +62,55 @@ def run(args: argparse.Namespace) -> int:
         "insecure_plain": args.insecure_plain,
     }
     url = f"{scheme}://{host}:{args.port}"
-    choices = [args.choice] * options.transfers
+    parts = _parts([args.choice] * options.transfers, args.batch)
+    got: dict[int, bytes] = {}
     start = time.perf_counter()
-    if args.asynchronous:
-
-        async def transfer() -> tuple[str, list[bytes]]:
-            async with AsyncClient(url, options, **settings) as client:
-                if args.batch > 1:
-                    messages = await client.transfer_many(choices)
-                else:
-                    messages = list(await asyncio.gather(*map(client.transfer, choices)))
-                return client.fingerprint.hex(), messages
-
-        fingerprint, messages = asyncio.run(transfer())
-    else:
-        with Client(url, options, **settings) as client:
-            if args.batch > 1:
-                messages = client.transfer_many(choices)
-            else:
-                messages = [client.transfer(choice) for choice in choices]
-            fingerprint = client.fingerprint.hex()
-    seconds = time.perf_counter() - start
-    shown = [_shown(message, number=options.demo is not None) for message in messages]
-    if args.json:
-        print(
-            json.dumps(
-                {
-                    "fingerprint": fingerprint,
-                    "variant": options.variant,
-                    "choice": args.choice,
-                    "items": None if options.items is None else list(options.items),
-                    "messages": shown,
-                    "seconds": round(seconds, 6),
-                }
-            )
-        )
-    else:
-        _print(shown, options.items)
+    client: Client | AsyncClient
+    try:
+        if args.asynchronous:
+            client = AsyncClient(url, options, **settings)
+            asyncio.run(_transfer_async(client, parts, got))
+        else:
+            client = Client(url, options, **settings)
+            _transfer(client, parts, got)
+    finally:
+        # A transfer spends its item: what has come is shown, whatever failed after it.
+        if got:
+            _tell(args, options, client.fingerprint, got, time.perf_counter() - start)
     return 0
+
+
+def _parts(choices: Sequence[int], batch: int) -> dict[int, Sequence[int]]:
+    """The choices of each event, by the index of the first one."""
+    return {k: choices[k : k + batch] for k in range(0, len(choices), batch)}
+
+
+def _transfer(client: Client, parts: dict[int, Sequence[int]], got: dict[int, bytes]) -> None:
+    """Transfer one part after the other; `got` holds each message by its index."""
+    with client:
+        for first, part in parts.items():
+            several = len(part) > 1
+            messages = client.transfer_many(part) if several else [client.transfer(part[0])]
+            got.update(enumerate(messages, first))
+
+
+async def _transfer_async(
+    client: AsyncClient, parts: dict[int, Sequence[int]], got: dict[int, bytes]
+) -> None:
+    """The same, single transfers side by side; one that fails does not stop the others."""
+
+    async def single(index: int, choice: int) -> None:
+        got[index] = await client.transfer(choice)
+
+    async with client:
+        if any(len(part) > 1 for part in parts.values()):
+            for first, part in parts.items():
+                got.update(enumerate(await client.transfer_many(part), first))
+            return
+        pairs = ((index, choice) for index, (choice,) in parts.items())
+        ended = await asyncio.gather(*starmap(single, pairs), return_exceptions=True)
+        for failure in filter(None, ended):
+            raise failure
 
 
 def _options(args: argparse.Namespace) -> Options:
@@ -138,6 +151,27 @@ def _shown(message: bytes, *, number: bool) -> int | str:
     return text if text.isprintable() else f"hex:{message.hex()}"
 
 
-def _print(messages: Sequence[int | str], items: tuple[str, ...] | None) -> None:
-    for k, message in enumerate(messages):
-        print(f"{items[k]}: {message}" if items is not None and len(items) > 1 else message)
+def _tell(
+    args: argparse.Namespace,
+    options: Options,
+    fingerprint: bytes,
+    got: dict[int, bytes],
+    seconds: float,
+) -> None:
+    """Print the messages that came; JSON has null for one that did not."""
+    number = options.demo is not None
+    shown = {index: _shown(got[index], number=number) for index in sorted(got)}
+    items = options.items
+    if args.json:
+        told = {
+            "fingerprint": fingerprint.hex(),
+            "variant": options.variant,
+            "choice": args.choice,
+            "items": None if items is None else list(items),
+            "messages": [shown.get(index) for index in range(options.transfers)],
+            "seconds": round(seconds, 6),
+        }
+        print(json.dumps(told))
+        return
+    for index, message in shown.items():
+        print(f"{items[index]}: {message}" if items is not None and len(items) > 1 else message)

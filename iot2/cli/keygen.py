@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from iot2.errors import ParameterError
 from iot2.parties.sender_key import SenderKey
 from iot2.wire.public_key import STRENGTH, SUPPORTED_BITS
 
@@ -26,7 +27,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Make the key, write it, and print its fingerprint."""
-    insecure = args.bits in STRENGTH and args.bits not in SUPPORTED_BITS
+    if args.bits not in STRENGTH:
+        sizes = ", ".join(map(str, STRENGTH))
+        raise ParameterError(f"a key has one of the sizes {sizes}, got {args.bits}")
+    insecure = args.bits not in SUPPORTED_BITS
     if insecure:
         print(
             f"iot2: warning: {args.bits} bits give {STRENGTH[args.bits]}-bit security:"

@@ -56,16 +56,18 @@ class Endpoint:
     insecure_plain: bool = False
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        try:
+            parts = urlsplit(self.url)
+            host, port = parts.hostname, parts.port
+        except ValueError:  # a port above 65535, say
+            host, port = None, None
+        if not host or port == 0 or parts.scheme not in ("http", "https"):
             raise ParameterError(f"a server is http(s)://host:port, got {self.url!r:.100}")
         if parts.scheme == "http":
             if self.ca_file is not None:
                 raise ParameterError("certificates are checked under https:// alone")
-            if not self.insecure_plain and not is_loopback(parts.hostname):
-                raise ParameterError(
-                    f"without TLS only this machine is asked, got {parts.hostname!r:.100}"
-                )
+            if not self.insecure_plain and not is_loopback(host):
+                raise ParameterError(f"without TLS only this machine is asked, got {host!r:.100}")
 
     @property
     def name(self) -> str:

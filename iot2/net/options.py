@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from iot2.errors import ParameterError
 from iot2.net import events as ev
 
+MOST_SECONDS = 86_400
+"""A day: longer than any wait that makes sense, shorter than what a system call takes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -45,6 +48,10 @@ class Options:
             raise ParameterError("items must name at least one item")
         if self.count < 1 or self.batch < 1:
             raise ParameterError("count and batch must be at least 1")
+        if not (0 < self.timeout_s <= MOST_SECONDS and 0 <= self.patience_s <= MOST_SECONDS):
+            raise ParameterError(
+                f"timeout and patience must be seconds above 0, up to {MOST_SECONDS}"
+            )
         if self.demo is not None and not all(0 <= x < 1 << 8 * ev.DEMO_BYTES for x in self.demo):
             raise ParameterError(f"demo takes two numbers from 0 to 2^{8 * ev.DEMO_BYTES} - 1")
 

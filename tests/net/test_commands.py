@@ -121,6 +121,46 @@ def test_items(start: Any, key_file: Path, tmp_path: Path, capsys: Any) -> None:
     assert "demonstration" in capsys.readouterr().err
 
 
+@pytest.fixture(scope="module")
+def key_file_2048(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A key that a client takes without being told that it may be small."""
+    path = tmp_path_factory.mktemp("key") / "sender.key"
+    SenderKey.generate(2048).save(path)
+    return path
+
+
+@pytest.mark.parametrize("more", [[], ["--async"], ["--batch", "2"], ["--async", "--batch", "2"]])
+def test_what_came_before_a_failure_is_shown(
+    start: Any, key_file_2048: Path, tmp_path: Path, capsys: Any, more: list[str]
+) -> None:
+    """An item is spent by its transfer: its message must not be lost with a later one's."""
+    (tmp_path / "m.csv").write_text("item,m0,m1\na,left,right\nb,up,down\nc,x,y\n")
+    server = start("--key", str(key_file_2048), "--messages", str(tmp_path / "m.csv"))
+    items = ("--item", "a", "--item", "b", "--item", "a", "--item", "b")
+    call = ["client", "-p", port(server), "-b", "1", *items, *more]
+    assert main([*call, "--json"]) == 2
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["messages"] == ["right", "down", None, None]
+    assert "SPENT" in captured.err
+    call = ["client", "-p", port(server), "--item", "c", "--item", "c", *more[:1]]
+    if "--batch" not in more:
+        assert main(call) == 2
+        assert capsys.readouterr().out == "c: x\n"
+
+
+@pytest.mark.parametrize("number", ["-1", "65536", "99999999999"])
+def test_a_port_that_is_none(capsys: Any, number: str) -> None:
+    for more in ([], ["--async"]):
+        assert main(["client", "-p", number, *more]) == 2
+        assert "port" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan"])
+def test_a_time_that_is_none(capsys: Any, seconds: str) -> None:
+    assert main(["client", "-p", "1", "--timeout", seconds]) == 2
+    assert "timeout" in capsys.readouterr().err
+
+
 def test_wrong_calls_of_the_server(
     key_file: Path, key_of_5: Path, tmp_path: Path, default: LocalServer, capsys: Any
 ) -> None:
@@ -159,6 +199,12 @@ def test_keygen(tmp_path: Path, capsys: Any) -> None:
     assert "already exists" in capsys.readouterr().err
     assert main([*call, "--force"]) == 0
     assert main(["keygen", "-l", "1000", "-o", str(tmp_path / "x")]) == 2
+    error = capsys.readouterr().err
+    assert "1024, 2048, 3072, 4096" in error
+    assert "insecure" not in error, "that is Python's, not the command's"
+    absent = tmp_path / "absent" / "sender.key"
+    assert main(["keygen", "-l", "1024", "-o", str(absent)]) == 2
+    assert f"{absent}: No such file" in capsys.readouterr().err
     assert main(["keygen", "-l", "2048", "--choices", "1", "-o", str(tmp_path / "x")]) == 2
 
 
