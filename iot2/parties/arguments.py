@@ -33,11 +33,8 @@ def check_messages(messages: Sequence[bytes], choices: int) -> None:
 
 def check_choice(choice: object, choices: int) -> int:
     """The choice as an int; `ParameterError`, which does not tell it, unless 0 <= b < c."""
-    try:
-        number = operator.index(choice)  # type: ignore[arg-type]
-    except TypeError:
-        number = -1
-    if not 0 <= number < choices:
+    number = _integer(choice)
+    if number is None or not 0 <= number < choices:
         raise ParameterError(f"a choice must be an integer from 0 to {choices - 1}")
     return number
 
@@ -59,10 +56,21 @@ def check_choices(choices: Sequence[int] | NDArray[Any], c: int) -> NDArray[Any]
     return chosen
 
 
-def check_count(count: object) -> None:
-    """Raise `ParameterError` unless `count` is an integer of at least 0."""
-    if not isinstance(count, int) or count < 0:
-        raise ParameterError(f"count must be an integer of at least 0, got {count!r}")
+def check_count(count: object) -> int:
+    """The count as an int; `ParameterError` unless it is an integer of at least 0."""
+    number = _integer(count)
+    if number is None or number < 0:
+        raise ParameterError(f"count must be an integer of at least 0, got {count!r:.60}")
+    return number
+
+
+def _integer(value: Any) -> int | None:
+    """A Python or numpy integer or boolean as an int, None for anything else."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        # numpy's boolean is no index, though Python's is.
+        return int(value) if getattr(value, "dtype", None) == "bool" and not value.ndim else None
 
 
 def check_fingerprint(public: PublicKey, trusted: bytes) -> None:

@@ -196,7 +196,7 @@ class SixReceiver(Uncopied):
         Raises:
             ParameterError: `count` is negative or no integer.
         """
-        check_count(count)
+        count = check_count(count)
         N, size, fp = self._N, self._size, self.public.fingerprint
         for index in range(self._count, self._count + count):
             x = mpz.from_bytes(draw(self._randbytes, size + EXTRA_BYTES), "big") % N

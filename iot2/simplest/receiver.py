@@ -84,7 +84,7 @@ class SimplestReceiver(Uncopied):
         Raises:
             ParameterError: `count` is negative or no integer.
         """
-        check_count(count)
+        count = check_count(count)
         while count > _TUPLES_PER_READ:
             self.precompute(_TUPLES_PER_READ)
             count -= _TUPLES_PER_READ

@@ -110,10 +110,18 @@ def test_arrays_of_choices_of_every_integer_type(choices: Any) -> None:
     assert [row.tobytes() for row in receiver.retrieve_many(replies)] == list(MESSAGES)[::-1]
 
 
-@pytest.mark.parametrize("choice", [True, np.int64(1), np.uint8(1)])
+@pytest.mark.parametrize("choice", [True, np.int64(1), np.uint8(1), np.True_])
 def test_integers_of_other_types_are_choices(choice: Any) -> None:
     sender, receiver = parties()
     assert receiver.retrieve(sender.answer(receiver.choose(choice), MESSAGES)) == MESSAGES[1]
+
+
+@pytest.mark.parametrize("count", [np.int64(2), np.uint8(2)])
+def test_integers_of_other_types_are_counts(count: Any) -> None:
+    sender, _ = parties()
+    receiver = Receiver(sender.key.public, sender.sid)
+    receiver.precompute(count)
+    assert receiver.available == 2
 
 
 @BOTH_SELECTIONS

@@ -97,7 +97,7 @@ class Receiver(Uncopied):
         Raises:
             ParameterError: `count` is negative or no integer.
         """
-        check_count(count)
+        count = check_count(count)
         self._forget_finished()
         while count > _TUPLES_PER_READ:
             self._precompute(_TUPLES_PER_READ)

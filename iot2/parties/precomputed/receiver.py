@@ -92,7 +92,7 @@ class PrecomputedReceiver(Uncopied):
         if (count is None) == (offers is None):
             raise ParameterError("prepare takes a count or the base's offers, exactly one of both")
         total = len(offers) if offers is not None else count
-        check_count(total)
+        total = check_count(total)
         if not total:
             raise ParameterError("prepare takes at least one transfer")
         gammas = uniform_choices(total, self.choices, self._randbytes)

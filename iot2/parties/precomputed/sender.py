@@ -77,7 +77,7 @@ class PrecomputedSender(Uncopied):
         Raises:
             ParameterError: `count` is no integer >= 0, or the base makes no offers.
         """
-        check_count(count)
+        count = check_count(count)
         if not hasattr(self.base, "offer"):
             raise ParameterError(f"a {type(self.base).__name__} makes no offers")
         return [self.base.offer() for _ in range(count)]
