@@ -136,6 +136,10 @@ class Conversation:
         )
         welcome = ev.Welcome.from_wire(answer)
         fp = welcome.fingerprint
+        if options.bits not in (None, welcome.bits):
+            raise MessageError(
+                f"asked for a key of {options.bits} bits, the server shows one of {welcome.bits}"
+            )
         if options.fingerprint not in (None, fp):
             raise KeyMismatch(options.fingerprint or b"", fp, "pinned")
         if self.key is not None and self.key.fingerprint != fp:

@@ -134,6 +134,13 @@ def test_another_key_than_the_pinned_one(impostor: Impostor, run: Any) -> None:
     assert run(impostor.url, replace(OPTIONS, fingerprint=KEY.fingerprint), [0])[0][-1] == 1
 
 
+def test_a_key_of_another_size_than_asked(impostor: Impostor, run: Any) -> None:
+    """A client that takes one small size does not thereby take every one."""
+    with pytest.raises(MessageError, match=r"1024 bits, the server shows .* 512"):
+        run(impostor.url, replace(OPTIONS, bits=1024), [1])
+    assert run(impostor.url, replace(OPTIONS, bits=512), [1])
+
+
 def test_a_changed_key(impostor: Impostor, run: Any, tmp_path: Path) -> None:
     path = tmp_path / "known"
     run(impostor.url, OPTIONS, [0], known=KnownKeys.load(path))
