@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import operator
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -91,7 +92,11 @@ class SenderKey:
         Raises:
             ParameterError: naming the condition that fails, never a value.
         """
-        units = tuple(mpz(x) for x in sigma)
+        try:
+            p, q, *sigma = map(operator.index, (p, q, *sigma))
+        except TypeError:  # mpz itself takes text, and cuts off what follows the point
+            raise ParameterError("p, q and every sigma_j must be integers") from None
+        units = tuple(map(mpz, sigma))
         _check_choices(len(units) + 1)
         if not isinstance(reject_seed, bytes) or len(reject_seed) != KEY_BYTES:
             raise ParameterError(f"reject_seed must be {KEY_BYTES} bytes")

@@ -104,6 +104,15 @@ def test_what_from_primes_refuses(sigma: list[Any], seed: Any, text: str) -> Non
         assert str(secret) not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("p", "q", "sigma"),
+    [(P, Q, [3.5]), (P, Q, ["3"]), (P, Q, [None]), (P, Q, 3), (float(P), Q, [3]), (str(P), Q, [3])],
+)
+def test_from_primes_takes_integers_alone(p: Any, q: Any, sigma: Any) -> None:
+    with pytest.raises(ParameterError, match="must be integers"):
+        SenderKey.from_primes(p, q, sigma, SEED, insecure=True)
+
+
 def test_a_secure_key_has_primes_of_one_length() -> None:
     p, q = prime(1000, 3), prime(1048, 3)
     assert (p * q).bit_length() == 2048
