@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gmpy2 import mpz
@@ -125,14 +126,31 @@ class SixSender(Uncopied):
         y = check_query(self.key, self.sid, query)
         index = query.index
         with self._lock:
-            if index in self.used:
-                raise StateError(f"index {index} was answered before")
-            if index not in self._units:
-                raise StateError(f"index {index} was not offered")
+            self._check_open(index)
             swaps = draw(self._randbytes, 1)[0]
             a = self._units.pop(index)
             self.used.add(index)
         return _sealed(self.key, self.sid, index, y, a, swaps, m0, m1)
+
+    def check_many(self, queries: Sequence[SixQuery]) -> None:
+        """Raise what `answer` would for any of these, or for two of one index; nothing is consumed.
+
+        For a caller that answers several and must refuse them whole.
+        """
+        for query in queries:
+            check_query(self.key, self.sid, query)
+        indexes = [query.index for query in queries]
+        if len(set(indexes)) != len(indexes):
+            raise StateError("two queries of this batch have one index")
+        with self._lock:
+            for index in indexes:
+                self._check_open(index)
+
+    def _check_open(self, index: int) -> None:
+        if index in self.used:
+            raise StateError(f"index {index} was answered before")
+        if index not in self._units:
+            raise StateError(f"index {index} was not offered")
 
     def __repr__(self) -> str:
         return f"SixSender(sid={self.sid.hex()[:8]}..., {self.key!r}, answered={len(self.used)})"

@@ -156,8 +156,9 @@ def test_a_six_message_index_replayed_with_another_query() -> None:
         second = sender.answer(six_query(0, 7**2 * z), M0, M1)
         return six_opened(first.to_bytes(), 5, 0), six_opened(second.to_bytes(), 7, 1)
 
-    again = (("if index in self.used:", "if False:"), ("self._units.pop(index)", "self._units[0]"))
-    with weakened(SixSender, "answer", *again):
+    unmarked = ("if index in self.used:", "if False:")
+    kept = ("self._units.pop(index)", "self._units[0]")
+    with weakened(SixSender, "_check_open", unmarked), weakened(SixSender, "answer", kept):
         assert both(SixSender(KEY, SID)) == (M0, M1)
     with pytest.raises(StateError, match="index 0 was answered before"):
         both(SixSender(KEY, SID))
@@ -172,8 +173,9 @@ def test_a_six_message_query_replayed_with_other_messages() -> None:
         # The pairs come in random order, so either of the second pair may be the match.
         return xor(M1, OTHER_MESSAGES[1]) in (xor(first[2], second[2]), xor(first[2], second[3]))
 
-    again = (("if index in self.used:", "if False:"), ("self._units.pop(index)", "self._units[0]"))
-    with weakened(SixSender, "answer", *again):
+    unmarked = ("if index in self.used:", "if False:")
+    kept = ("self._units.pop(index)", "self._units[0]")
+    with weakened(SixSender, "_check_open", unmarked), weakened(SixSender, "answer", kept):
         assert pads_agree(SixSender(KEY, SID))
     with pytest.raises(StateError, match="index 0 was answered before"):
         pads_agree(SixSender(KEY, SID))
@@ -183,12 +185,10 @@ def test_a_six_message_query_before_its_offer() -> None:
     def answer(sender: SixSender) -> bytes:
         return six_opened(sender.answer(six_query(0, 5**2), M0, M1).to_bytes(), 5, 0)
 
-    rules = (
-        ("if index not in self._units:", "if False:"),
-        ("self._units.pop(index)", "self._units.pop(index, mpz(1))"),
-    )
+    unoffered = ("if index not in self._units:", "if False:")
+    made_up = ("self._units.pop(index)", "self._units.pop(index, mpz(1))")
     # Without the rule z_i is 1: one root opens both messages.
-    with weakened(SixSender, "answer", *rules):
+    with weakened(SixSender, "_check_open", unoffered), weakened(SixSender, "answer", made_up):
         reply = SixSender(KEY, SID).answer(six_query(0, 5**2), M0, M1).to_bytes()
         assert (six_opened(reply, 5, 0), six_opened(reply, 5, 1)) == (M0, M1)
     with pytest.raises(StateError, match="index 0 was not offered"):

@@ -17,6 +17,9 @@ from iot2 import (
     SenderKey,
     SimplestReceiver,
     SimplestSender,
+    SixQuery,
+    SixReceiver,
+    SixSender,
 )
 from iot2.errors import MessageError, ParameterError, StateError
 from iot2.wire.precomputed import (
@@ -112,6 +115,32 @@ def test_a_batch_is_refused_whole() -> None:
             sender.answer_many(corrections, [messages] * len(corrections))
     assert sender.available == 3
     assert receiver.retrieve(sender.answer(first, messages)) == messages[0]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "error"),
+    [
+        (lambda q: [q[0], SixQuery(q[1].sid, 1, bytes(64)), q[2]], MessageError),
+        (lambda q: [q[0], q[2], q[0]], StateError),
+        (lambda q: [q[0], SixQuery(q[1].sid, 7, q[1].residue), q[2]], StateError),
+        (lambda q: [q[0], None, q[2]], MessageError),
+    ],
+    ids=["range", "twice", "not offered", "kind"],
+)
+def test_the_offline_phase_over_six_messages_is_refused_whole(spoil: Any, error: Any) -> None:
+    base = SixSender(KEY)
+    sender = PrecomputedSender(base, 4)
+    receiver = PrecomputedReceiver(SixReceiver(KEY.public, base.sid))
+    queries = receiver.prepare(offers=sender.offers(3))
+    with pytest.raises(error):
+        sender.prepare(spoil(queries))
+    assert len(base.used) == 0
+    replies = sender.prepare(queries)
+    with pytest.raises(MessageError):
+        receiver.finish([replies[0], None])
+    receiver.finish(replies)
+    messages = messages_for(sender)
+    assert receiver.retrieve(sender.answer(receiver.choose(1), messages)) == messages[1]
 
 
 def test_a_transfer_serves_one_choice_and_one_reply() -> None:

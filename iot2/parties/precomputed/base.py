@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from iot2.errors import MessageError, StateError
 from iot2.wire.batch import Batch
+from iot2.wire.message import Message
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,6 +32,7 @@ def answer_all(base: Any, queries: Any, messages: NDArray[np.uint8]) -> Any:
     """The base's replies to queries in a batch or a sequence; messages of shape (count, c, L)."""
     if hasattr(base, "answer_many"):
         return base.answer_many(queries, messages)
+    base.check_many(queries)
     pairs = ([row.tobytes() for row in rows] for rows in messages)
     return [base.answer(query, *pair) for query, pair in zip(queries, pairs, strict=True)]
 
@@ -63,8 +65,12 @@ def discard_all(base: Any, indexes: Sequence[int]) -> None:
 
 
 def indexes_of(messages: Any) -> list[int]:
-    """The index of each message of a batch or a sequence."""
+    """The index of each message of a batch or a sequence; `MessageError` where one is none."""
     if isinstance(messages, Batch):
         listed: list[int] = messages.indexes.tolist()
         return listed
+    for message in messages:
+        if not isinstance(message, Message):
+            came = type(message).__name__
+            raise MessageError(f"expected a message of the protocol below, got {came}")
     return [message.index for message in messages]
