@@ -18,8 +18,9 @@ EXTRA_BYTES = 16
 def draw(randbytes: RandBytes, count: int) -> bytes:
     """Take exactly `count` bytes from `randbytes`, or say that it gave another number."""
     drawn = randbytes(count)
-    if len(drawn) != count:
-        raise ParameterError(f"randbytes({count}) must give {count} bytes, gave {len(drawn)}")
+    if not isinstance(drawn, bytes) or len(drawn) != count:
+        gave = len(drawn) if isinstance(drawn, bytes) else type(drawn).__name__
+        raise ParameterError(f"randbytes({count}) must give {count} bytes, gave {gave}")
     return drawn
 
 

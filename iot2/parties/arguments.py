@@ -20,6 +20,9 @@ Messages: TypeAlias = "Sequence[Sequence[bytes]] | NDArray[np.uint8]"
 
 def check_messages(messages: Sequence[bytes], choices: int) -> None:
     """Raise `ParameterError` unless these are `choices` byte strings of one length >= 1."""
+    if not isinstance(messages, Sequence) or isinstance(messages, (bytes, str)):
+        came = type(messages).__name__
+        raise ParameterError(f"messages must be bytes in a list or tuple, got {came}")
     if len(messages) != choices:
         raise ParameterError(f"a transfer takes {choices} messages, got {len(messages)}")
     if not all(isinstance(m, bytes) for m in messages):
@@ -56,6 +59,20 @@ def check_choices(choices: Sequence[int] | NDArray[Any], c: int) -> NDArray[Any]
     return chosen
 
 
+def check_kind(value: object, kind: type, what: str) -> None:
+    """Raise `ParameterError` unless `value` is of the class that an argument takes."""
+    if not isinstance(value, kind):
+        raise ParameterError(f"{what} must be a {kind.__name__}, got {type(value).__name__}")
+
+
+def check_workers(workers: object) -> int:
+    """The number of threads as an int; `ParameterError` unless it is at least 1."""
+    number = _integer(workers)
+    if number is None or number < 1:
+        raise ParameterError(f"workers must be an integer of at least 1, got {workers!r}")
+    return number
+
+
 def check_count(count: object) -> int:
     """The count as an int; `ParameterError` unless it is an integer of at least 0."""
     number = _integer(count)
@@ -86,6 +103,9 @@ def check_fingerprint(public: PublicKey, trusted: bytes) -> None:
 def messages_of_each(messages: Messages, count: int, choices: int) -> Sequence[Sequence[bytes]]:
     """The messages of each of `count` transfers as bytes, checked."""
     if not isinstance(messages, Sequence):
+        if not hasattr(messages, "dtype"):
+            came = type(messages).__name__
+            raise ParameterError(f"messages must be a sequence or an array, got {came}")
         shape, kind = messages.shape, messages.dtype
         if kind != "uint8" or len(shape) != 3 or shape[:2] != (count, choices) or not shape[2]:
             raise ParameterError(

@@ -9,13 +9,13 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NoReturn, Self, SupportsIndex
 
 from gmpy2 import gcd, invert, mpz, powmod
 
 from iot2.arithmetic.blum import BlumModulus, blum_primes, far_apart
 from iot2.arithmetic.uniform import RandBytes, draw, unit
-from iot2.errors import DataError, Iot2Error, ParameterError
+from iot2.errors import DataError, Iot2Error, ParameterError, StateError
 from iot2.files import write_atomically
 from iot2.protocol.framing import KEY_BYTES
 from iot2.protocol.proof import ROUNDS, prove
@@ -139,6 +139,9 @@ class SenderKey:
     def __repr__(self) -> str:
         fp = self.fingerprint.hex()[:16]
         return f"SenderKey(bits={self.bits}, choices={self.choices}, fingerprint={fp}...)"
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise StateError("a SenderKey is stored with save and read with load, never pickled")
 
     def save(self, path: Path | str, *, overwrite: bool = False) -> None:
         """Write the key to `path`, mode 0600, whole or not at all.

@@ -11,7 +11,7 @@ from gmpy2 import mpz
 
 from iot2.arithmetic.uniform import EXTRA_BYTES, RandBytes, draw, unit
 from iot2.errors import MessageError, ParameterError, StateError
-from iot2.parties.arguments import check_choice, check_count, check_messages
+from iot2.parties.arguments import check_choice, check_count, check_kind, check_messages
 from iot2.parties.compact.sender import check_residue
 from iot2.parties.intervals import IntervalSet
 from iot2.parties.sender_key import SenderKey
@@ -87,6 +87,7 @@ class SixSender(Uncopied):
     def __init__(
         self, key: SenderKey, sid: bytes | None = None, *, randbytes: RandBytes = os.urandom
     ) -> None:
+        check_kind(key, SenderKey, "the key")
         if key.choices != 2:
             raise ParameterError(f"this variant takes a key with 2 choices, has {key.choices}")
         self.key = key
@@ -190,6 +191,7 @@ class SixReceiver(Uncopied):
         masked: bool = False,
         randbytes: RandBytes = os.urandom,
     ) -> None:
+        check_kind(public, PublicKey, "the public key")
         check_sid(sid)
         if public.choices != 2:
             raise ParameterError(f"this variant takes a key with 2 choices, has {public.choices}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from iot2.arithmetic.uniform import RandBytes
 from iot2.errors import MessageError, ParameterError, StateError
-from iot2.parties.arguments import check_count
+from iot2.parties.arguments import check_count, check_kind
 from iot2.parties.uncopied import Uncopied
 from iot2.simplest.batch import SimplestQueryBatch, SimplestReplyBatch
 from iot2.simplest.fresh import FreshTuples
@@ -58,6 +58,7 @@ class SimplestReceiver(Uncopied):
         randbytes: RandBytes = os.urandom,
     ) -> None:
         check_split(split)
+        check_kind(public, bytes, "the public key")
         check_sid(sid)
         self.group, self.split = load_group(group), split
         self.public, self.sid, self.masked = public, sid, masked

@@ -10,7 +10,12 @@ from typing import overload
 
 from iot2.arithmetic.uniform import RandBytes, draw
 from iot2.errors import MessageError, ParameterError, StateError
-from iot2.parties.arguments import Messages, check_messages, messages_of_each
+from iot2.parties.arguments import (
+    Messages,
+    check_messages,
+    check_workers,
+    messages_of_each,
+)
 from iot2.parties.intervals import IntervalSet
 from iot2.parties.uncopied import Uncopied
 from iot2.protocol.compact import encrypt
@@ -160,7 +165,7 @@ class SimplestSender(Uncopied):
             ParameterError, MessageError, StateError: as `answer`, and
                 `StateError` where two queries have one index; nothing is consumed.
         """
-        listed = list(queries)
+        listed, workers = list(queries), check_workers(workers)
         rows = messages_of_each(messages, len(listed), 2)
         as_batch = isinstance(queries, SimplestQueryBatch)
         if as_batch and len({len(row[0]) for row in rows}) != 1:

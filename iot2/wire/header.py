@@ -41,15 +41,20 @@ def check_sid(sid: bytes) -> None:
         raise ParameterError(f"a sid must be {SID_BYTES} bytes, got {came}")
 
 
+def article(name: str) -> str:
+    """The name of a message with its article, as errors say it."""
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+
+
 def check_start(data: bytes, kind: int, name: str, least: int) -> None:
     """Raise `MessageError` unless `data` has `least` bytes, our version and this kind."""
     if not isinstance(data, bytes):
-        raise MessageError(f"a {name} must be bytes, got {type(data).__name__}")
+        raise MessageError(f"{article(name)} must be bytes, got {type(data).__name__}")
     if len(data) < least:
-        raise MessageError(f"a {name} must have at least {least} bytes, got {len(data)}")
+        raise MessageError(f"{article(name)} must have at least {least} bytes, got {len(data)}")
     if data[0] != VERSION or data[1] != kind:
         raise MessageError(
-            f"a {name} must begin with version {VERSION} and kind {kind}, "
+            f"{article(name)} must begin with version {VERSION} and kind {kind}, "
             f"got version {data[0]} and kind {data[1]}"
         )
 

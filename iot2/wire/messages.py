@@ -30,7 +30,7 @@ class _ResidueMessage(Message):
 
     def __init__(self, sid: bytes, index: int, residue: bytes) -> None:
         if not isinstance(residue, bytes) or not residue:
-            raise ParameterError(f"the residue of a {self.NAME} must be n >= 1 bytes")
+            raise ParameterError(f"the residue of {h.article(self.NAME)} must be n >= 1 bytes")
         set_encoded(self, header(self.KIND, sid, index) + residue)
         set_index(self, index)
 

@@ -14,7 +14,13 @@ from gmpy2 import mpz
 from iot2.arithmetic.blum import absolute
 from iot2.arithmetic.uniform import EXTRA_BYTES, RandBytes, draw
 from iot2.errors import MessageError, StateError
-from iot2.parties.arguments import check_choice, check_choices, check_count, check_fingerprint
+from iot2.parties.arguments import (
+    check_choice,
+    check_choices,
+    check_count,
+    check_fingerprint,
+    check_kind,
+)
 from iot2.parties.uncopied import Uncopied
 from iot2.protocol import compact as steps
 from iot2.protocol.framing import KEY_BYTES, KEY_COMPACT, key_frame, pad, u64
@@ -65,6 +71,7 @@ class Receiver(Uncopied):
         masked: bool = False,
         randbytes: RandBytes = os.urandom,
     ) -> None:
+        check_kind(public, PublicKey, "the public key")
         check_sid(sid)
         if trusted_fingerprint is None:
             public.verify()

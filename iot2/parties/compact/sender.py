@@ -12,7 +12,13 @@ from gmpy2 import mpz
 
 from iot2.arithmetic.uniform import RandBytes, draw
 from iot2.errors import MessageError, ParameterError, StateError
-from iot2.parties.arguments import Messages, check_messages, messages_of_each
+from iot2.parties.arguments import (
+    Messages,
+    check_kind,
+    check_messages,
+    check_workers,
+    messages_of_each,
+)
 from iot2.parties.intervals import IntervalSet
 from iot2.parties.sender_key import SenderKey
 from iot2.parties.uncopied import Uncopied
@@ -95,6 +101,7 @@ class Sender(Uncopied):
     def __init__(
         self, key: SenderKey, sid: bytes | None = None, *, randbytes: RandBytes = os.urandom
     ) -> None:
+        check_kind(key, SenderKey, "the key")
         self.key = key
         self.sid = draw(randbytes, SID_BYTES) if sid is None else sid
         check_sid(self.sid)
@@ -157,6 +164,7 @@ class Sender(Uncopied):
         """
         from iot2.wire.batch import QueryBatch, ReplyBatch
 
+        workers = check_workers(workers)
         if not isinstance(queries, QueryBatch):
             residues = [check_query(self.key, self.sid, query) for query in queries]
             indexes = [query.index for query in queries]
