@@ -41,7 +41,7 @@ lint: $(READY)
 	$(if $(NOTEBOOKS),$(BIN)/nbstripout --verify $(NOTEBOOKS))
 
 pytest: $(READY)
-	$(BIN)/pytest $(ARGS)
+	$(BIN)/pytest -n 2 $(ARGS)
 
 reproduce: $(READY)
 	$(BIN)/iot2 reproduce $(ARGS)

@@ -9,7 +9,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Final
 
-from gmpy2 import mpz
+from gmpy2 import invert, mpz
 
 from iot2 import Receiver, Sender, SenderKey, SixReceiver, SixSender
 from iot2.errors import Iot2Error
@@ -208,7 +208,7 @@ def _walk_six(page: Page, key: SenderKey) -> None:
     )
     reply = sender.answer(query, *MESSAGES)
     swaps = sender_draws.draws[-1][0]
-    slots = six.sender_slots(key.secret, key.reject_seed, fp, sender.sid, 0, y, a)
+    slots = six.sender_slots(key.secret, key.reject_seed, fp, sender.sid, 0, y, invert(a, N))
     arranged = six.arrange(slots, swaps)
     page.same("reply", six.encrypt(arranged, *MESSAGES), (reply.ciphertexts, reply.digests))
     s = key.secret.sqrt(y)

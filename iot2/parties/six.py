@@ -7,7 +7,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from gmpy2 import mpz
+from gmpy2 import invert, mpz
 
 from iot2.arithmetic.uniform import EXTRA_BYTES, RandBytes, draw, unit
 from iot2.errors import MessageError, ParameterError, StateError
@@ -54,14 +54,22 @@ def seal(
     """
     check_messages((m0, m1), 2)
     y = check_query(key, sid, query)
-    return _sealed(key, sid, query.index, y, a, swaps, m0, m1)
+    a_inverse = invert(a, key.public.modulus)
+    return _sealed(key, sid, query.index, y, a_inverse, swaps, m0, m1)
 
 
 def _sealed(
-    key: SenderKey, sid: bytes, index: int, y: mpz, a: mpz, swaps: int, m0: bytes, m1: bytes
+    key: SenderKey,
+    sid: bytes,
+    index: int,
+    y: mpz,
+    a_inverse: mpz,
+    swaps: int,
+    m0: bytes,
+    m1: bytes,
 ) -> SixReply:
     fp = key.fingerprint
-    slots = steps.sender_slots(key.secret, key.reject_seed, fp, sid, index, y, a)
+    slots = steps.sender_slots(key.secret, key.reject_seed, fp, sid, index, y, a_inverse)
     return SixReply(sid, index, *steps.encrypt(steps.arrange(slots, swaps), m0, m1))
 
 
@@ -95,7 +103,7 @@ class SixSender(Uncopied):
         check_sid(self.sid)
         self.used = IntervalSet()
         self._randbytes = randbytes
-        self._units: dict[int, mpz] = {}
+        self._inverses: dict[int, mpz] = {}
         self._next = 0
         self._lock = threading.Lock()
 
@@ -107,12 +115,13 @@ class SixSender(Uncopied):
     def offer(self) -> Offer:
         """z_i = a^2 for a fresh unit a and the next index, counted from 0."""
         a = unit(self.key.public.modulus, self._randbytes)
+        a_inverse = invert(a, self.key.public.modulus)  # offline: all that an answer needs of a
         with self._lock:
             index = self._next
             if index >= INDEX_LIMIT:
                 raise StateError("every index of this session was offered")
             self._next += 1
-            self._units[index] = a
+            self._inverses[index] = a_inverse
         return make_offer(self.key, self.sid, index, a)
 
     def answer(self, query: SixQuery, m0: bytes, m1: bytes) -> SixReply:
@@ -129,9 +138,9 @@ class SixSender(Uncopied):
         with self._lock:
             self._check_open(index)
             swaps = draw(self._randbytes, 1)[0]
-            a = self._units.pop(index)
+            a_inverse = self._inverses.pop(index)
             self.used.add(index)
-        return _sealed(self.key, self.sid, index, y, a, swaps, m0, m1)
+        return _sealed(self.key, self.sid, index, y, a_inverse, swaps, m0, m1)
 
     def check_many(self, queries: Sequence[SixQuery]) -> None:
         """Raise what `answer` would for any of these, or for two of one index; nothing is consumed.
@@ -150,7 +159,7 @@ class SixSender(Uncopied):
     def _check_open(self, index: int) -> None:
         if index in self.used:
             raise StateError(f"index {index} was answered before")
-        if index not in self._units:
+        if index not in self._inverses:
             raise StateError(f"index {index} was not offered")
 
     def __repr__(self) -> str:

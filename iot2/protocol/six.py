@@ -15,18 +15,18 @@ It trusts the sender to follow it (semi-honest), and needs no proof.
 
 from __future__ import annotations
 
-from gmpy2 import invert, mpz
+from gmpy2 import mpz
 
-from iot2.arithmetic.blum import BlumModulus
+from iot2.arithmetic.blum import BlumModulus, absolute
 from iot2.protocol.framing import (
     DIGEST_SIX,
     KEY_BYTES,
     KEY_SIX,
     REJECT_SIX,
+    H,
     X,
     encode,
     pad,
-    root_key,
     u64,
     xor,
 )
@@ -37,10 +37,8 @@ Slot = tuple[bytes, bytes]
 
 def key_and_digest(fp: bytes, sid: bytes, index: int, root: mpz, modulus: mpz) -> Slot:
     """(H("key/six"; ...), H("digest/six"; ...)), both of fp, sid, u64(i), |root|."""
-    return (
-        root_key(KEY_SIX, fp, sid, index, root, modulus),
-        root_key(DIGEST_SIX, fp, sid, index, root, modulus),
-    )
+    parts = fp, sid, u64(index), encode(absolute(root, modulus), modulus)
+    return H(KEY_SIX, *parts), H(DIGEST_SIX, *parts)
 
 
 def sender_slots(
@@ -50,16 +48,15 @@ def sender_slots(
     sid: bytes,
     index: int,
     y: mpz,
-    a: mpz,
+    a_inverse: mpz,
 ) -> list[Slot]:
-    """The slots of s, s', s/a, s'/a, or four pseudorandom ones if y is no square.
+    """The slots of s, s', s a^-1, s' a^-1, or four pseudorandom ones if y is no square.
 
     Both lists are made whatever y is, and one is taken.
     """
     N = secret.N
     s = secret.sqrt(y)
     other = secret.other_root(s)
-    a_inverse = invert(a, N)
     roots = (s, other, s * a_inverse % N, other * a_inverse % N)
     opened = [key_and_digest(fp, sid, index, root, N) for root in roots]
     y_bytes = encode(y, N)

@@ -157,7 +157,7 @@ def test_a_six_message_index_replayed_with_another_query() -> None:
         return six_opened(first.to_bytes(), 5, 0), six_opened(second.to_bytes(), 7, 1)
 
     unmarked = ("if index in self.used:", "if False:")
-    kept = ("self._units.pop(index)", "self._units[0]")
+    kept = ("self._inverses.pop(index)", "self._inverses[0]")
     with weakened(SixSender, "_check_open", unmarked), weakened(SixSender, "answer", kept):
         assert both(SixSender(KEY, SID)) == (M0, M1)
     with pytest.raises(StateError, match="index 0 was answered before"):
@@ -174,7 +174,7 @@ def test_a_six_message_query_replayed_with_other_messages() -> None:
         return xor(M1, OTHER_MESSAGES[1]) in (xor(first[2], second[2]), xor(first[2], second[3]))
 
     unmarked = ("if index in self.used:", "if False:")
-    kept = ("self._units.pop(index)", "self._units[0]")
+    kept = ("self._inverses.pop(index)", "self._inverses[0]")
     with weakened(SixSender, "_check_open", unmarked), weakened(SixSender, "answer", kept):
         assert pads_agree(SixSender(KEY, SID))
     with pytest.raises(StateError, match="index 0 was answered before"):
@@ -185,8 +185,8 @@ def test_a_six_message_query_before_its_offer() -> None:
     def answer(sender: SixSender) -> bytes:
         return six_opened(sender.answer(six_query(0, 5**2), M0, M1).to_bytes(), 5, 0)
 
-    unoffered = ("if index not in self._units:", "if False:")
-    made_up = ("self._units.pop(index)", "self._units.pop(index, mpz(1))")
+    unoffered = ("if index not in self._inverses:", "if False:")
+    made_up = ("self._inverses.pop(index)", "self._inverses.pop(index, mpz(1))")
     # Without the rule z_i is 1: one root opens both messages.
     with weakened(SixSender, "_check_open", unoffered), weakened(SixSender, "answer", made_up):
         reply = SixSender(KEY, SID).answer(six_query(0, 5**2), M0, M1).to_bytes()

@@ -373,7 +373,7 @@ class SixSession(RuleBasedStateMachine):
         assert set(self.receiver._open) == self.open_
         assert len(self.sender.used) == len(self.replies)
         assert all(index in self.sender.used for index in self.replies)
-        kept = set(self.sender._units)
+        kept = set(self.sender._inverses)
         assert kept == {offer.index for offer in self.offers} - set(self.replies)
 
 

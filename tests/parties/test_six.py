@@ -293,6 +293,6 @@ def test_no_secret_shows() -> None:
     query = receiver.choose(offer, 1)
     texts = [repr(x) for x in (sender, receiver, offer, query)]
     entry = receiver._open[0]
-    secrets = [entry.key.hex(), entry.digest.hex(), repr(entry.key), str(sender._units.get(0))]
+    secrets = [entry.key.hex(), entry.digest.hex(), repr(entry.key), str(sender._inverses.get(0))]
     assert not [text for text in (*texts, repr(entry)) for secret in secrets if secret in text]
     assert "choice" not in repr(entry)
