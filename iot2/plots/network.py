@@ -16,9 +16,9 @@ from iot2.benchmark.storage import Platform
 from iot2.errors import DataError
 from iot2.net.timings import has_network, read_network
 from iot2.plots.costs import only, step_costs
-from iot2.plots.style import COLUMN_WIDTH, SERIES, SMALL_SIZE, SavedFigure, save_figure
+from iot2.plots.style import COLUMN_WIDTH, SERIES, SMALL_SIZE, SavedFigure, save_both
 
-NAME: Final = "network.pdf"
+NAME: Final = "network"
 
 PARTS: Final = (
     ("receiver_us", "receiver's steps (in process)", SERIES[1]),
@@ -100,27 +100,22 @@ def plot_network(costs: pd.DataFrame, axes: Axes) -> list[BarContainer]:
         )  # fmt: skip
     axes.set_yticks(places, names)
     axes.grid(visible=False, axis="y")
-    axes.set_xlim(0, 1.42 * left.max())
+    axes.set_xlim(0, 1.55 * left.max())
     axes.set_xlabel("time of one transfer, median (ms)")
     return drawn
 
 
 def network_figure(platforms: Sequence[Platform], folder: Path) -> SavedFigure:
-    """Draw `network.pdf`: round trips beside the in-process cost, a panel a platform.
+    """Draw the figure `network`: round trips beside the in-process cost, a panel a platform.
 
     Args:
         platforms: as read from their folders; those without a profile are passed over.
+            Where none has one, the figure says how it is made.
         folder: where the figure goes.
-
-    Raises:
-        DataError: no platform holds a profile (`iot2 profile --platform NAME` makes one).
     """
     profiled = [platform for platform in platforms if has_network(platform.folder)]
     if not profiled:
-        raise DataError(
-            "expected a platform with a profile of the network, came none:"
-            " `iot2 profile --platform NAME` measures one"
-        )
+        return save_both(_say_what_is_missing, folder, NAME, width=COLUMN_WIDTH, height=0.7)
     costs = [network_costs(each, read_network(each.folder)[1]) for each in profiled]
 
     def draw(figure: Figure) -> None:
@@ -132,4 +127,9 @@ def network_figure(platforms: Sequence[Platform], folder: Path) -> SavedFigure:
         figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper left", ncols=1)
 
     height = 0.7 + sum(0.5 + 0.18 * len(each) for each in costs)
-    return save_figure(draw, folder / NAME, width=COLUMN_WIDTH, height=height)
+    return save_both(draw, folder, NAME, width=COLUMN_WIDTH, height=height)
+
+
+def _say_what_is_missing(figure: Figure) -> None:
+    text = "no profile of the network is stored:\niot2 profile --platform NAME measures one"
+    figure.text(0.5, 0.5, text, ha="center", va="center")

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -198,25 +198,34 @@ def save_figure(
     Raises:
         ParameterError: the suffix names another format.
     """
-    target = Path(path)
-    if target.suffix not in (".pdf", ".png"):
-        raise ParameterError(f"figures are .pdf or .png, not {target.suffix!r} ({target.name})")
-    with figure_style():
-        figure = Figure(figsize=(width, height), layout="constrained")
-        draw(figure)
-        _settle_layout(figure)
-        data = _rendered(figure, target.suffix[1:], PNG_DPI)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(target, data)
-    return SavedFigure(target, len(data), figure)
+    return _save(draw, [Path(path)], width, height)
 
 
 def save_both(
     draw: Callable[[Figure], object], folder: Path, name: str, *, width: float, height: float
 ) -> SavedFigure:
     """Save a figure as `name.png`, for pages, and as `name.pdf`, for print; give the PDF."""
-    save_figure(draw, folder / f"{name}.png", width=width, height=height)
-    return save_figure(draw, folder / f"{name}.pdf", width=width, height=height)
+    return _save(draw, [folder / f"{name}{suffix}" for suffix in (".png", ".pdf")], width, height)
+
+
+def _save(
+    draw: Callable[[Figure], object], targets: Sequence[Path], width: float, height: float
+) -> SavedFigure:
+    """Draw once, write to each target, and give the last."""
+    for target in targets:
+        if target.suffix not in (".pdf", ".png"):
+            raise ParameterError(f"figures are .pdf or .png, not {target.suffix!r} ({target.name})")
+    with figure_style():
+        # At the resolution of the PNG: text measured at a lower one, with hinted
+        # glyphs, comes out wider in the end than the room that was made for it.
+        figure = Figure(figsize=(width, height), dpi=PNG_DPI, layout="constrained")
+        draw(figure)
+        _settle_layout(figure)
+        written = [_rendered(figure, target.suffix[1:], PNG_DPI) for target in targets]
+    for target, data in zip(targets, written, strict=True):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(target, data)
+    return SavedFigure(targets[-1], len(written[-1]), figure)
 
 
 def _settle_layout(figure: Figure) -> None:

@@ -49,6 +49,8 @@ CATALOGUE: Final = (
             "performance_receiver.png",
             "comparison_sOT.pdf",
             "comparison_sOT.png",
+            "network.pdf",
+            "network.png",
             "summary.csv",
             "summary.md",
             "summary.tex",

@@ -70,7 +70,7 @@ def test_figures_are_drawn_from_wherever_it_is_opened(tmp_path, folder):
     (row,) = [notebook for notebook in CATALOGUE if notebook.name == "2_performance"]
     assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == sorted(row.figures)
     shown = result.copy.read_text()
-    assert shown.count("image/png") == 2
+    assert shown.count("image/png") == 3
     assert "text/markdown" in shown
 
 

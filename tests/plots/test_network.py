@@ -53,12 +53,12 @@ def test_parts_add_up_to_the_round_trip(folder: Path) -> None:
 
 
 def test_figure_shows_the_platforms_with_a_profile(folder: Path, performances: Path) -> None:
-    with pytest.raises(DataError, match="iot2 profile"):
-        network_figure([read_platform(folder)], folder)
+    said = network_figure([read_platform(folder)], folder / "none")._figure
+    assert "iot2 profile --platform NAME" in said.texts[0].get_text()
     profile(folder, read_platform(folder).bits[-1])
     platforms = [read_platform(performances / "raspberry"), read_platform(folder)]
     saved = network_figure(platforms, folder / "figures")
-    assert saved.path.name == NAME
+    assert saved.path.name == f"{NAME}.pdf"
     first = saved.path.read_bytes()
     assert first.startswith(b"%PDF")
     network_figure(platforms, folder / "figures")
