@@ -47,7 +47,7 @@ def test_a_figure_is_written_twice_and_the_same_again(
     monkeypatch.setattr(bayesian, "MOST_TRANSFERS", 64)
     for folder in (tmp_path / "a", tmp_path / "b"):
         saved = bayesian.bayesian_figure(samples_folder, verdicts, folder)
-        assert saved.path == folder / "bayesian.png"
+        assert saved.path == folder / "bayesian.pdf"
     for name in ("bayesian.png", "bayesian.pdf"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
     png = (tmp_path / "a" / "bayesian.png").read_bytes()
