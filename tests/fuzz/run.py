@@ -29,6 +29,12 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
 from entry_points import ENTRIES, groups  # noqa: E402
 from target import CONTROL, entry_names  # noqa: E402
 
+PATIENCE = 20
+"""Seconds after which one input is a finding."""
+
+ATTEMPTS = 3
+"""Searches of one entry, where a process that was stopped for a while looks like a late input."""
+
 ROOM = 512
 """Bytes by which an input may be longer than every seed."""
 
@@ -76,7 +82,7 @@ def _last(pattern: str, text: str) -> int:
     return int(found[-1]) if found else 0
 
 
-def search(name: str, seconds: float, *, most_runs: int = -1) -> Search:
+def search(name: str, seconds: float) -> Search:
     """Search one entry for this long; the first finding ends it."""
     with tempfile.TemporaryDirectory() as folder:
         corpus, artifacts = Path(folder, "corpus"), Path(folder, "artifacts")
@@ -85,26 +91,20 @@ def search(name: str, seconds: float, *, most_runs: int = -1) -> Search:
         seeds = seeds_of(name)
         for number, seed in enumerate(seeds):
             (corpus / f"seed-{number:03}").write_bytes(seed)
-        done = subprocess.run(
-            [
-                sys.executable,
-                str(HERE / "target.py"),
-                name,
-                f"-max_total_time={max(1, round(seconds))}",
-                f"-runs={most_runs}",
-                f"-max_len={max(map(len, seeds)) + ROOM}",
-                "-timeout=20",
-                "-rss_limit_mb=2048",
-                "-print_final_stats=1",
-                f"-artifact_prefix={artifacts}/",
-                str(corpus),
-            ],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-        )
+        options = [
+            f"-max_total_time={max(1, round(seconds))}",
+            f"-max_len={max(map(len, seeds)) + ROOM}",
+            "-rss_limit_mb=2048",
+            "-print_final_stats=1",
+            f"-artifact_prefix={artifacts}/",
+        ]
+        for _ in range(ATTEMPTS):
+            done = _run(name, f"-timeout={PATIENCE}", *options, str(corpus))
+            for path in (*artifacts.glob("timeout-*"), *artifacts.glob("slow-unit-*")):
+                if _run(name, "-timeout=5", str(path)).returncode == 0:
+                    path.unlink()  # the process was held up, not the code
+            if done.returncode == 0 or any(artifacts.iterdir()):
+                break
         log = done.stdout + done.stderr
         findings = [
             {
@@ -125,6 +125,14 @@ def search(name: str, seconds: float, *, most_runs: int = -1) -> Search:
             features=_last(r"ft: (\d+)", log),
             findings=findings,
         )
+
+
+def _run(name: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run the target in a process of its own, with libFuzzer's options or on one input."""
+    command = [sys.executable, str(HERE / "target.py"), name, *options]
+    return subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, errors="replace", check=False
+    )
 
 
 def _error(printed: str) -> str:
