@@ -21,7 +21,7 @@ from iot2.plots.style import COLUMN_WIDTH, SERIES, SMALL_SIZE, SavedFigure, save
 NAME: Final = "network"
 
 PARTS: Final = (
-    ("receiver_us", "receiver's steps (in process)", SERIES[1]),
+    ("receiver_us", "receiver's steps in process (µs, too short to see)", SERIES[1]),
     ("sender_us", "sender's computation", SERIES[0]),
     ("rest_us", "transport, queues and commit", SERIES[4]),
 )
