@@ -10,26 +10,14 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
-from iot2 import (
-    Offer,
-    Query,
-    Receiver,
-    Reply,
-    Sender,
-    SenderKey,
-    SimplestReceiver,
-    SimplestSender,
-    SixQuery,
-    SixReceiver,
-    SixReply,
-    SixSender,
-)
+from iot2 import SenderKey
 from iot2.arithmetic.uniform import uniform_mod
+from iot2.benchmark import sessions
 from iot2.benchmark.series import no_collection, random_transfers
-from iot2.benchmark.transfers import Messages, Parse, check_opened
-from iot2.simplest.messages import SimplestOffer, SimplestQuery, SimplestReply
+from iot2.benchmark.sessions import Parties
+from iot2.benchmark.transfers import check_opened
 
 PRODUCTS: Final = 50
 """Products in one block of the yardstick."""
@@ -90,137 +78,66 @@ class Yardstick:
 
 def compact_blocks(key: SenderKey, transfers: int, *, masked: bool = False) -> NextBlock:
     """Blocks of a compact receiver, one transfer after the other."""
-    sender = Sender(key)
-    receiver = Receiver(key.public, sender.sid, trusted_fingerprint=key.fingerprint, masked=masked)
-    return _with_known_key(
-        Yardstick(key), transfers, sender, receiver, Query.from_bytes, Reply.from_bytes
-    )
+    return _blocks(Yardstick(key), transfers, sessions.compact(key, masked=masked))
 
 
 def simplest_known_blocks(group: str, transfers: int, yardstick: Yardstick) -> NextBlock:
     """Blocks of SimplestOT with a long-term A."""
-    sender = SimplestSender(group)
-    receiver = SimplestReceiver(sender.public, sender.sid, group=group)
-    return _with_known_key(
-        yardstick,
-        transfers,
-        sender,
-        receiver,
-        SimplestQuery.from_bytes,
-        SimplestReply.from_bytes,
-    )
+    return _blocks(yardstick, transfers, sessions.simplest_known(group))
 
 
 def six_blocks(key: SenderKey, transfers: int, *, masked: bool = False) -> NextBlock:
     """Blocks of the six-message variant, the sender's offers among them."""
-    sender = SixSender(key)
-    receiver = SixReceiver(key.public, sender.sid, masked=masked)
-    return _with_offers(
-        Yardstick(key),
-        transfers,
-        sender,
-        receiver,
-        lambda query, pair: sender.answer(query, *pair),
-        Offer.from_bytes,
-        SixQuery.from_bytes,
-        SixReply.from_bytes,
-    )
+    return _blocks(Yardstick(key), transfers, sessions.six(key, masked=masked))
 
 
 def simplest_fresh_blocks(group: str, transfers: int, yardstick: Yardstick) -> NextBlock:
     """Blocks of SimplestOT with a new A for each transfer."""
-    sender = SimplestSender(group, split="fresh")
-    receiver = SimplestReceiver(b"", sender.sid, group=group, split="fresh")
-    return _with_offers(
-        yardstick,
-        transfers,
-        sender,
-        receiver,
-        sender.answer,
-        SimplestOffer.from_bytes,
-        SimplestQuery.from_bytes,
-        SimplestReply.from_bytes,
-    )
+    return _blocks(yardstick, transfers, sessions.simplest_fresh(group))
 
 
-def _with_known_key(
-    yardstick: Yardstick,
-    transfers: int,
-    sender: Any,
-    receiver: Any,
-    to_query: Parse,
-    to_reply: Parse,
-) -> NextBlock:
+def _blocks(yardstick: Yardstick, transfers: int, parties: Parties) -> NextBlock:
+    sender, receiver, answer = parties.sender, parties.receiver, parties.answer
+    to_offer, to_query, to_reply = parties.to_offer, parties.to_query, parties.to_reply
     choose, retrieve = receiver.choose, receiver.retrieve
+
+    def precompute() -> None:
+        for _ in range(transfers):
+            receiver.precompute(1)
 
     def block() -> Block:
         choices, messages = random_transfers(transfers)
-        first = _offline(yardstick, receiver, transfers)
-        second, queries = yardstick.step(
-            "receiver_choose", transfers, lambda: [choose(b).to_bytes() for b in choices]
-        )
-        replies = [
-            sender.answer(to_query(query), pair).to_bytes()
-            for query, pair in zip(queries, messages, strict=True)
-        ]
-        third, opened = yardstick.step(
-            "receiver_retrieve",
-            transfers,
-            lambda: [retrieve(to_reply(reply)) for reply in replies],
-        )
-        check_opened(opened, choices, messages)
-        return summed([first, second, third])
+        steps: list[Step] = []
 
-    return block
+        def timed(name: str, work: Callable[[], _Result]) -> _Result:
+            step, result = yardstick.step(name, transfers, work)
+            steps.append(step)
+            return result
 
-
-def _with_offers(
-    yardstick: Yardstick,
-    transfers: int,
-    sender: Any,
-    receiver: Any,
-    answer: Callable[[Any, Messages], Any],
-    to_offer: Parse,
-    to_query: Parse,
-    to_reply: Parse,
-) -> NextBlock:
-    choose, retrieve = receiver.choose, receiver.retrieve
-
-    def block() -> Block:
-        choices, messages = random_transfers(transfers)
-        zeroth, offers = yardstick.step(
-            "sender_offline", transfers, lambda: [sender.offer().to_bytes() for _ in choices]
-        )
-        first = _offline(yardstick, receiver, transfers)
-        second, queries = yardstick.step(
-            "receiver_choose",
-            transfers,
-            lambda: [
-                choose(to_offer(offer), b).to_bytes()
-                for offer, b in zip(offers, choices, strict=True)
-            ],
-        )
+        if to_offer is None:
+            timed("receiver_offline", precompute)
+            queries = timed("receiver_choose", lambda: [choose(b).to_bytes() for b in choices])
+        else:
+            offers = timed("sender_offline", lambda: [sender.offer().to_bytes() for _ in choices])
+            timed("receiver_offline", precompute)
+            queries = timed(
+                "receiver_choose",
+                lambda: [
+                    choose(to_offer(offer), b).to_bytes()
+                    for offer, b in zip(offers, choices, strict=True)
+                ],
+            )
         replies = [
             answer(to_query(query), pair).to_bytes()
             for query, pair in zip(queries, messages, strict=True)
         ]
-        third, opened = yardstick.step(
-            "receiver_retrieve",
-            transfers,
-            lambda: [retrieve(to_reply(reply)) for reply in replies],
+        opened = timed(
+            "receiver_retrieve", lambda: [retrieve(to_reply(reply)) for reply in replies]
         )
         check_opened(opened, choices, messages)
-        return summed([zeroth, first, second, third])
+        return summed(steps)
 
     return block
-
-
-def _offline(yardstick: Yardstick, receiver: Any, transfers: int) -> Step:
-    def work() -> None:
-        for _ in range(transfers):
-            receiver.precompute(1)
-
-    return yardstick.step("receiver_offline", transfers, work)[0]
 
 
 def summed(steps: list[Step]) -> Block:

@@ -23,7 +23,8 @@ from iot2 import (
     SixReply,
     SixSender,
 )
-from iot2.benchmark.transfers import Chunk, Messages, Now, Sample, check_opened
+from iot2.benchmark.sessions import Messages, Parties
+from iot2.benchmark.transfers import Chunk, Now, Sample, choose_answer_retrieve
 from iot2.simplest.batch import SimplestQueryBatch, SimplestReplyBatch
 from iot2.wire.precomputed import Correction, PrecomputedReply
 
@@ -91,30 +92,14 @@ def _in_batches(
 
 
 def _online(sender: PrecomputedSender, receiver: PrecomputedReceiver, offline: Offline) -> Chunk:
+    parties = Parties(
+        sender, receiver, sender.answer, Correction.from_bytes, PrecomputedReply.from_bytes
+    )
+
     def chunk(choices: Sequence[int], messages: Sequence[Messages], now: Now) -> list[Sample]:
         count = len(choices)
         by_sender, by_receiver = (share // count for share in offline(count, now))
-        choose, online, retrieve = [], [], []
-        corrections, replies, opened = [], [], []
-        for b in choices:
-            start = now()
-            correction = receiver.choose(b).to_bytes()
-            stop = now()
-            choose.append(stop - start)
-            corrections.append(correction)
-        for correction, pair in zip(corrections, messages, strict=True):
-            start = now()
-            reply = sender.answer(Correction.from_bytes(correction), pair).to_bytes()
-            stop = now()
-            online.append(stop - start)
-            replies.append(reply)
-        for reply in replies:
-            start = now()
-            message = receiver.retrieve(PrecomputedReply.from_bytes(reply))
-            stop = now()
-            retrieve.append(stop - start)
-            opened.append(message)
-        check_opened(opened, choices, messages)
+        choose, online, retrieve = choose_answer_retrieve(parties, choices, messages, now)
         return list(
             map(Sample, [by_sender] * count, online, [by_receiver] * count, choose, retrieve)
         )

@@ -11,7 +11,8 @@ from typing import Final
 import pandas as pd
 
 from iot2.benchmark.schema import Table
-from iot2.benchmark.transfers import Chunk, Messages, Now, Sample
+from iot2.benchmark.sessions import Messages
+from iot2.benchmark.transfers import Chunk, Now, Sample
 
 MESSAGE_BYTES: Final = 16
 """Length of the messages that the benchmark transfers: a 128-bit key."""

@@ -14,29 +14,16 @@ each time it takes its next step.
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from iot2 import (
-    Offer,
-    Query,
-    Receiver,
-    Reply,
-    Sender,
-    SenderKey,
-    SimplestReceiver,
-    SimplestSender,
-    SixQuery,
-    SixReceiver,
-    SixReply,
-    SixSender,
-)
+from iot2 import SenderKey
+from iot2.benchmark import sessions
+from iot2.benchmark.sessions import Messages, Parse, Parties
 from iot2.errors import Iot2Error
-from iot2.simplest.messages import SimplestOffer, SimplestQuery, SimplestReply
 
 Now = Callable[[], int]
 """A reading of the clock or of a cycle counter."""
 
-Messages = tuple[bytes, bytes]
-
-Parse = Callable[[bytes], Any]
+Times = list[int]
+"""One step of each transfer, in the unit of the readings."""
 
 
 class Sample(NamedTuple):
@@ -69,124 +56,83 @@ def check_opened(
 
 
 def compact(key: SenderKey, *, masked: bool = False) -> Chunk:
-    """The compact variant, the key's fingerprint pinned: its proof is a cost per key."""
-    sender = Sender(key)
-    receiver = Receiver(key.public, sender.sid, trusted_fingerprint=key.fingerprint, masked=masked)
-    return _with_known_key(sender, receiver, Query.from_bytes, Reply.from_bytes)
+    """The compact variant."""
+    return _each_timed(sessions.compact(key, masked=masked))
 
 
 def simplest_known(group: str) -> Chunk:
-    """SimplestOT with a long-term A: both keys are made offline."""
-    sender = SimplestSender(group)
-    receiver = SimplestReceiver(sender.public, sender.sid, group=group)
-    return _with_known_key(sender, receiver, SimplestQuery.from_bytes, SimplestReply.from_bytes)
+    """SimplestOT with a long-term A."""
+    return _each_timed(sessions.simplest_known(group))
 
 
 def six(key: SenderKey, *, masked: bool = False) -> Chunk:
     """The six-message variant."""
-    sender = SixSender(key)
-    receiver = SixReceiver(key.public, sender.sid, masked=masked)
-    return _with_offers(
-        sender,
-        receiver,
-        lambda query, pair: sender.answer(query, *pair),
-        Offer.from_bytes,
-        SixQuery.from_bytes,
-        SixReply.from_bytes,
-    )
+    return _each_timed(sessions.six(key, masked=masked))
 
 
 def simplest_fresh(group: str) -> Chunk:
-    """SimplestOT with a new A for each transfer: xA waits for the reply."""
-    sender = SimplestSender(group, split="fresh")
-    receiver = SimplestReceiver(b"", sender.sid, group=group, split="fresh")
-    return _with_offers(
-        sender,
-        receiver,
-        sender.answer,
-        SimplestOffer.from_bytes,
-        SimplestQuery.from_bytes,
-        SimplestReply.from_bytes,
-    )
+    """SimplestOT with a new A for each transfer."""
+    return _each_timed(sessions.simplest_fresh(group))
 
 
-# Below, a reading ends up in a variable before anything is done with it: in
-# `times.append(now() - start)` the look-up of `append` would be timed too.
+def _each_timed(parties: Parties) -> Chunk:
+    sender, receiver, to_offer = parties.sender, parties.receiver, parties.to_offer
 
-
-def _with_known_key(sender: Any, receiver: Any, to_query: Parse, to_reply: Parse) -> Chunk:
     def chunk(choices: Sequence[int], messages: Sequence[Messages], now: Now) -> list[Sample]:
-        offline = _precompute(receiver, len(choices), now)
-        choose, online, retrieve = [], [], []
-        queries, replies, opened = [], [], []
-        for b in choices:
-            start = now()
-            query = receiver.choose(b).to_bytes()
-            stop = now()
-            choose.append(stop - start)
-            queries.append(query)
-        for query, pair in zip(queries, messages, strict=True):
-            start = now()
-            reply = sender.answer(to_query(query), pair).to_bytes()
-            stop = now()
-            online.append(stop - start)
-            replies.append(reply)
-        for reply in replies:
-            start = now()
-            message = receiver.retrieve(to_reply(reply))
-            stop = now()
-            retrieve.append(stop - start)
-            opened.append(message)
-        check_opened(opened, choices, messages)
-        nothing = [0] * len(choices)
-        return list(map(Sample, nothing, online, offline, choose, retrieve))
-
-    return chunk
-
-
-def _with_offers(
-    sender: Any,
-    receiver: Any,
-    answer: Callable[[Any, Messages], Any],
-    to_offer: Parse,
-    to_query: Parse,
-    to_reply: Parse,
-) -> Chunk:
-    def chunk(choices: Sequence[int], messages: Sequence[Messages], now: Now) -> list[Sample]:
-        ready, choose, online, retrieve = [], [], [], []
-        offers, queries, replies, opened = [], [], [], []
-        for _ in choices:
-            start = now()
-            offer = sender.offer().to_bytes()
-            stop = now()
-            ready.append(stop - start)
-            offers.append(offer)
-        offline = _precompute(receiver, len(choices), now)
-        for offer, b in zip(offers, choices, strict=True):
-            start = now()
-            query = receiver.choose(to_offer(offer), b).to_bytes()
-            stop = now()
-            choose.append(stop - start)
-            queries.append(query)
-        for query, pair in zip(queries, messages, strict=True):
-            start = now()
-            reply = answer(to_query(query), pair).to_bytes()
-            stop = now()
-            online.append(stop - start)
-            replies.append(reply)
-        for reply in replies:
-            start = now()
-            message = receiver.retrieve(to_reply(reply))
-            stop = now()
-            retrieve.append(stop - start)
-            opened.append(message)
-        check_opened(opened, choices, messages)
+        if to_offer is None:
+            ready = [0] * len(choices)
+            offline = _precompute(receiver, len(choices), now)
+            choose, queries = _choose(receiver, choices, now)
+        else:
+            ready, offers = _offer(sender, len(choices), now)
+            offline = _precompute(receiver, len(choices), now)
+            choose, queries = _choose_for_offers(receiver, to_offer, offers, choices, now)
+        online, retrieve = _finish(parties, queries, choices, messages, now)
         return list(map(Sample, ready, online, offline, choose, retrieve))
 
     return chunk
 
 
-def _precompute(receiver: Any, count: int, now: Now) -> list[int]:
+def choose_answer_retrieve(
+    parties: Parties, choices: Sequence[int], messages: Sequence[Messages], now: Now
+) -> tuple[Times, Times, Times]:
+    """The three online steps of transfers without offers, each step's times."""
+    choose, queries = _choose(parties.receiver, choices, now)
+    return choose, *_finish(parties, queries, choices, messages, now)
+
+
+def _finish(
+    parties: Parties,
+    queries: Sequence[bytes],
+    choices: Sequence[int],
+    messages: Sequence[Messages],
+    now: Now,
+) -> tuple[Times, Times]:
+    """Answer and retrieve, what comes out compared with what was chosen."""
+    online, replies = _answer(parties.answer, parties.to_query, queries, messages, now)
+    retrieve, opened = _retrieve(parties.receiver, parties.to_reply, replies, now)
+    check_opened(opened, choices, messages)
+    return online, retrieve
+
+
+# Below, one step each: its times, and the bytes that it made. A reading ends up
+# in a variable before anything is done with it: in `times.append(now() - start)`
+# the look-up of `append` would be timed too. And the loops are written out, since
+# a call around the step would be timed with it.
+
+
+def _offer(sender: Any, count: int, now: Now) -> tuple[Times, list[bytes]]:
+    times, offers = [], []
+    for _ in range(count):
+        start = now()
+        offer = sender.offer().to_bytes()
+        stop = now()
+        times.append(stop - start)
+        offers.append(offer)
+    return times, offers
+
+
+def _precompute(receiver: Any, count: int, now: Now) -> Times:
     times = []
     for _ in range(count):
         start = now()
@@ -194,3 +140,57 @@ def _precompute(receiver: Any, count: int, now: Now) -> list[int]:
         stop = now()
         times.append(stop - start)
     return times
+
+
+def _choose(receiver: Any, choices: Sequence[int], now: Now) -> tuple[Times, list[bytes]]:
+    times, queries = [], []
+    for b in choices:
+        start = now()
+        query = receiver.choose(b).to_bytes()
+        stop = now()
+        times.append(stop - start)
+        queries.append(query)
+    return times, queries
+
+
+def _choose_for_offers(
+    receiver: Any, to_offer: Parse, offers: Sequence[bytes], choices: Sequence[int], now: Now
+) -> tuple[Times, list[bytes]]:
+    times, queries = [], []
+    for offer, b in zip(offers, choices, strict=True):
+        start = now()
+        query = receiver.choose(to_offer(offer), b).to_bytes()
+        stop = now()
+        times.append(stop - start)
+        queries.append(query)
+    return times, queries
+
+
+def _answer(
+    answer: Callable[[Any, Messages], Any],
+    to_query: Parse,
+    queries: Sequence[bytes],
+    messages: Sequence[Messages],
+    now: Now,
+) -> tuple[Times, list[bytes]]:
+    times, replies = [], []
+    for query, pair in zip(queries, messages, strict=True):
+        start = now()
+        reply = answer(to_query(query), pair).to_bytes()
+        stop = now()
+        times.append(stop - start)
+        replies.append(reply)
+    return times, replies
+
+
+def _retrieve(
+    receiver: Any, to_reply: Parse, replies: Sequence[bytes], now: Now
+) -> tuple[Times, list[bytes]]:
+    times, opened = [], []
+    for reply in replies:
+        start = now()
+        message = receiver.retrieve(to_reply(reply))
+        stop = now()
+        times.append(stop - start)
+        opened.append(message)
+    return times, opened
