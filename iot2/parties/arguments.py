@@ -100,8 +100,10 @@ def check_fingerprint(public: PublicKey, trusted: bytes) -> None:
         )
 
 
-def messages_of_each(messages: Messages, count: int, choices: int) -> Sequence[Sequence[bytes]]:
-    """The messages of each of `count` transfers as bytes, checked."""
+def messages_of_each(
+    messages: Messages, count: int, choices: int, *, as_batch: bool = False
+) -> Sequence[Sequence[bytes]]:
+    """The messages of each of `count` transfers as bytes, checked; a batch has one length."""
     if not isinstance(messages, Sequence):
         if not hasattr(messages, "dtype"):
             came = type(messages).__name__
@@ -117,4 +119,6 @@ def messages_of_each(messages: Messages, count: int, choices: int) -> Sequence[S
         raise ParameterError(f"expected the messages of {count} transfers, got {len(messages)}")
     for row in messages:
         check_messages(row, choices)
+    if as_batch and len({len(row[0]) for row in messages}) != 1:
+        raise ParameterError("the messages of a batch must have one length, and have several")
     return messages

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import overload
 
 from iot2.arithmetic.uniform import RandBytes, draw
@@ -18,6 +17,7 @@ from iot2.parties.arguments import (
 )
 from iot2.parties.intervals import IntervalSet
 from iot2.parties.uncopied import Uncopied
+from iot2.parties.workers import in_threads
 from iot2.protocol.compact import encrypt
 from iot2.protocol.framing import INDEX_LIMIT, SID_BYTES
 from iot2.simplest.batch import SimplestQueryBatch, SimplestReplyBatch
@@ -151,7 +151,8 @@ class SimplestSender(Uncopied):
         """Replies to many queries, checked whole before any is answered.
 
         Args:
-            queries: a `SimplestQueryBatch`, or a sequence of `SimplestQuery`.
+            queries: a `SimplestQueryBatch`, or a sequence of `SimplestQuery`,
+                which may be empty.
             messages: for each query its two messages: a sequence of pairs of
                 bytes, or an array of shape (count, 2, L), uint8.
             workers: threads for the points; both bindings release the
@@ -166,15 +167,9 @@ class SimplestSender(Uncopied):
                 `StateError` where two queries have one index; nothing is consumed.
         """
         listed, workers = list(queries), check_workers(workers)
-        rows = messages_of_each(messages, len(listed), 2)
         as_batch = isinstance(queries, SimplestQueryBatch)
-        if as_batch and len({len(row[0]) for row in rows}) != 1:
-            raise ParameterError("the messages of a batch must have one length, and have several")
-        if workers > 1:
-            with ThreadPoolExecutor(workers) as pool:
-                keys = list(pool.map(self._open, listed))
-        else:
-            keys = [self._open(query) for query in listed]
+        rows = messages_of_each(messages, len(listed), 2, as_batch=as_batch)
+        keys = in_threads(workers, self._open, listed)
         indexes = [query.index for query in listed]
         self._mark_used(indexes)
         replies = [self._sealed(*each) for each in zip(indexes, keys, rows, strict=True)]

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, overload
 
 from gmpy2 import mpz
 
 from iot2.arithmetic.uniform import RandBytes, draw
-from iot2.errors import MessageError, ParameterError, StateError
+from iot2.errors import MessageError, StateError
 from iot2.parties.arguments import (
     Messages,
     check_kind,
@@ -22,6 +21,7 @@ from iot2.parties.arguments import (
 from iot2.parties.intervals import IntervalSet
 from iot2.parties.sender_key import SenderKey
 from iot2.parties.uncopied import Uncopied
+from iot2.parties.workers import in_threads
 from iot2.protocol import compact as steps
 from iot2.protocol.framing import SID_BYTES
 from iot2.wire.header import HEADER, QUERY, VERSION, check_sid
@@ -148,7 +148,7 @@ class Sender(Uncopied):
         """Replies to many queries, checked whole before any is answered.
 
         Args:
-            queries: a `QueryBatch`, or a sequence of `Query`, at least one.
+            queries: a `QueryBatch`, or a sequence of `Query`, which may be empty.
             messages: for each query its c messages: a sequence of sequences of
                 bytes, or an array of shape (count, c, L), uint8.
             workers: threads for the square roots; they run side by side
@@ -165,27 +165,22 @@ class Sender(Uncopied):
         from iot2.wire.batch import QueryBatch, ReplyBatch
 
         workers = check_workers(workers)
+        as_batch = isinstance(queries, QueryBatch)
         if not isinstance(queries, QueryBatch):
             residues = [check_query(self.key, self.sid, query) for query in queries]
             indexes = [query.index for query in queries]
         else:
             residues, indexes = self._check_batch(queries)
-        rows = messages_of_each(messages, len(indexes), self.key.choices)
-        if isinstance(queries, QueryBatch) and len({len(row[0]) for row in rows}) != 1:
-            raise ParameterError("the messages of a batch must have one length, and have several")
+        rows = messages_of_each(messages, len(indexes), self.key.choices, as_batch=as_batch)
         self.mark_used(indexes)
 
         def sealed(index: int, y: mpz, row: Sequence[bytes]) -> Reply:
             return _sealed(self.key, self.sid, index, y, row)
 
-        if workers > 1:
-            with ThreadPoolExecutor(workers) as pool:
-                replies = list(pool.map(sealed, indexes, residues, rows))
-        else:
-            replies = list(map(sealed, indexes, residues, rows))
-        if not isinstance(queries, QueryBatch):
-            return replies
-        return ReplyBatch.from_bytes(b"".join(reply.encoded for reply in replies))
+        replies = in_threads(workers, sealed, indexes, residues, rows)
+        if as_batch:
+            return ReplyBatch.from_bytes(b"".join(reply.encoded for reply in replies))
+        return replies
 
     def _check_batch(self, queries: QueryBatch) -> tuple[list[mpz], list[int]]:
         """The residues and indexes of a batch, checked as `check_query` does."""
