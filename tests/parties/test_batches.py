@@ -87,6 +87,16 @@ def test_lists_give_lists_and_arrays_batches(make: Callable[[], Pair], choices: 
 
 
 @EACH
+def test_no_queries_get_no_replies(make: Callable[[], Pair]) -> None:
+    sender = make().sender
+    for none in ([], np.empty((0, 2, len(MESSAGES[0])), np.uint8)):
+        assert sender.answer_many([], none) == []
+    for some in ([MESSAGES], np.zeros((1, 2, len(MESSAGES[0])), np.uint8)):
+        with pytest.raises(ParameterError, match=r"of 0 transfers|of shape \(0, 2, "):
+            sender.answer_many([], some)
+
+
+@EACH
 @pytest.mark.parametrize("as_batch", [False, True], ids=["list", "batch"])
 @pytest.mark.parametrize("place", [0, 2], ids=["first", "last"])
 def test_a_reply_of_another_session_gives_up_the_others(

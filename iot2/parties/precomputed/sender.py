@@ -156,7 +156,8 @@ class PrecomputedSender(Uncopied):
         """Replies to many corrections, checked whole before any is answered.
 
         Args:
-            corrections: a `CorrectionBatch`, or a sequence of `Correction`.
+            corrections: a `CorrectionBatch`, or a sequence of `Correction`,
+                which may be empty.
             messages: for each its c messages: a sequence of sequences of
                 bytes, or an array of shape (count, c, L), uint8.
 
@@ -173,6 +174,9 @@ class PrecomputedSender(Uncopied):
                 if type(correction) is not Correction:
                     came = type(correction).__name__
                     raise MessageError(f"expected a Correction, got {came}")
+            if not len(corrections):
+                self._array(messages, 0)
+                return []  # a batch has at least one
             batch = CorrectionBatch.from_bytes(b"".join(c.to_bytes() for c in corrections))
         replies = self._answer_batch(batch, self._array(messages, len(batch)))
         return replies if batch is corrections else list(replies)
@@ -187,7 +191,7 @@ class PrecomputedSender(Uncopied):
                 check_messages(row, self.choices)
             joined = b"".join(m for row in messages for m in row)
             lengths = {len(row[0]) for row in messages}
-            if len(messages) != count or lengths != {self.length}:
+            if len(messages) != count or lengths - {self.length}:
                 raise ParameterError(
                     f"expected the messages of {count} transfers, {self.length} bytes each"
                 )
