@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from iot2.benchmark.plan import BITS, DEFAULT_BITS, ITERATIONS, QUICK_ITERATIONS
+from iot2.cli.arguments import add_platform
 from iot2.errors import DataError
 from iot2.paths import PERFORMANCES, in_repository
 from iot2.wire.public_key import SUPPORTED_BITS
@@ -15,15 +16,7 @@ SHOWN_WARNINGS: Final = 8
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `iot2 bench`."""
-    parser.add_argument(
-        "--platform", default="local", metavar="NAME", help="folder of the data (default: local)"
-    )
-    parser.add_argument(
-        "--output",
-        type=Path,
-        metavar="DIR",
-        help="folder of all platforms (default: the checkout's performances/)",
-    )
+    add_platform(parser)
     parser.add_argument(
         "--bits",
         type=int,

@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from iot2.cli.arguments import add_integers, add_platform
 from iot2.errors import ParameterError
 from iot2.paths import PERFORMANCES, in_repository
 from iot2.security.leakage import Settings, read_recordings, record
@@ -13,44 +14,14 @@ from iot2.security.leakage import Settings, read_recordings, record
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `iot2 leakage`."""
-    default = Settings()
-    parser.add_argument(
-        "--platform", default="local", metavar="NAME", help="folder of the data (default: local)"
-    )
-    parser.add_argument(
-        "--output",
-        type=Path,
-        metavar="DIR",
-        help="folder of all platforms (default: the checkout's performances/)",
-    )
-    parser.add_argument(
-        "--receiver-count",
-        type=int,
-        default=default.receiver_count,
-        metavar="K",
-        help="transfers of each receiver (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--sender-count",
-        type=int,
-        default=default.sender_count,
-        metavar="K",
-        help="answers of each sender (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--receiver-bits",
-        type=int,
-        default=default.receiver_bits,
-        metavar="B",
-        help="modulus of the receivers' sender (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--sender-bits",
-        type=int,
-        default=default.sender_bits,
-        metavar="B",
-        help="modulus of the senders (default: %(default)s)",
-    )
+    add_platform(parser)
+    about = {
+        "receiver_count": ("K", "transfers of each receiver"),
+        "sender_count": ("K", "answers of each sender"),
+        "receiver_bits": ("B", "modulus of the receivers' sender"),
+        "sender_bits": ("B", "modulus of the senders"),
+    }
+    add_integers(parser, Settings(), about)
     parser.add_argument("--force", action="store_true", help="replace recordings")
     parser.add_argument(
         "--analyse",

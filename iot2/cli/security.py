@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from iot2.cli.arguments import add_integers
 from iot2.security.samples import Plan, store_samples
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    plan = Plan()
     parser.add_argument(
         "--out",
         type=Path,
@@ -18,30 +18,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="folder of the CSV files and sidecars (default: %(default)s)",
     )
-    parser.add_argument(
-        "--seed", type=int, default=plan.seed, help="determines every byte (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--draws",
-        type=int,
-        default=plan.draws,
-        metavar="K",
-        help="samples of S_l for each l (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--trajectories",
-        type=int,
-        default=plan.trajectories,
-        metavar="K",
-        help="sequences of transfers with one choice (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--transfers",
-        type=int,
-        default=plan.transfers,
-        metavar="T",
-        help="length of a sequence, a power of 2 (default: %(default)s)",
-    )
+    about = {
+        "seed": ("SEED", "determines every byte"),
+        "draws": ("K", "samples of S_l for each l"),
+        "trajectories": ("K", "sequences of transfers with one choice"),
+        "transfers": ("T", "length of a sequence, a power of 2"),
+    }
+    add_integers(parser, Plan(), about)
     parser.add_argument("--force", action="store_true", help="replace files with other content")
 
 
