@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,6 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--count", type=int, default=1, help="demonstrations to run (default: %(default)s)")
     add("--variant", choices=("compact", "six"), default="compact", help="(default: %(default)s)")
     add("--fingerprint", metavar="HEX", help="accept this key alone, and skip its proof")
+    add("--insecure", action="store_true", help="accept a key too small to be safe, for trying")
     add("--known-keys", type=Path, metavar="FILE", help="keep verified keys; refuse changed ones")
     add("--batch", type=int, default=1, help="queries in one event (default: %(default)s)")
     add("--masked", action="store_true", help="select without a choice-dependent access")
@@ -89,9 +91,10 @@ def _transfer(client: Client, parts: dict[int, Sequence[int]], got: dict[int, by
     """Transfer one part after the other; `got` holds each message by its index."""
     with client:
         for first, part in parts.items():
-            several = len(part) > 1
-            messages = client.transfer_many(part) if several else [client.transfer(part[0])]
-            got.update(enumerate(messages, first))
+            with _kept(got, first):
+                several = len(part) > 1
+                messages = client.transfer_many(part) if several else [client.transfer(part[0])]
+                got.update(enumerate(messages, first))
 
 
 async def _transfer_async(
@@ -105,12 +108,25 @@ async def _transfer_async(
     async with client:
         if any(len(part) > 1 for part in parts.values()):
             for first, part in parts.items():
-                got.update(enumerate(await client.transfer_many(part), first))
+                with _kept(got, first):
+                    got.update(enumerate(await client.transfer_many(part), first))
             return
         pairs = ((index, choice) for index, (choice,) in parts.items())
         ended = await asyncio.gather(*starmap(single, pairs), return_exceptions=True)
         for failure in filter(None, ended):
             raise failure
+
+
+@contextlib.contextmanager
+def _kept(got: dict[int, bytes], first: int) -> Iterator[None]:
+    """Keep the messages of a part that the server's limits cut, and of which some ended."""
+    from iot2.net.errors import Interrupted
+
+    try:
+        yield
+    except Interrupted as error:
+        got.update(enumerate(error.messages, first))
+        raise
 
 
 def _options(args: argparse.Namespace) -> Options:
@@ -121,11 +137,12 @@ def _options(args: argparse.Namespace) -> Options:
         raise ParameterError("a demonstration takes both -x and -y, got one of them")
     if args.item is not None and (args.x is not None or args.bits is not None):
         raise ParameterError("-l, -x and -y are for demonstrations, --item for a server's items")
-    if args.bits == INSECURE_BITS:
-        print(
-            f"iot2: warning: {INSECURE_BITS} bits give 80-bit security: for trying alone",
-            file=sys.stderr,
-        )
+    insecure = args.insecure or args.bits == INSECURE_BITS
+    if insecure:
+        what = f"{INSECURE_BITS} bits give 80-bit security"
+        if args.bits != INSECURE_BITS:
+            what = "a key of any size is accepted"
+        print(f"iot2: warning: {what}: for trying alone", file=sys.stderr)
     return Options(
         variant=args.variant,
         items=None if args.item is None else tuple(args.item),
@@ -133,7 +150,7 @@ def _options(args: argparse.Namespace) -> Options:
         bits=args.bits,
         demo=None if args.x is None else (args.x, args.y),
         fingerprint=None if args.fingerprint is None else fingerprint_from_hex(args.fingerprint),
-        insecure=args.bits == INSECURE_BITS,
+        insecure=insecure,
         masked=args.masked,
         batch=args.batch,
         timeout_s=args.timeout,

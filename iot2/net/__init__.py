@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from iot2.net.client import AsyncClient, Client
-    from iot2.net.errors import KeyMismatch, LinkError, RemoteError
+    from iot2.net.errors import Interrupted, KeyMismatch, LinkError, RemoteError
     from iot2.net.known_keys import KnownKeys
     from iot2.net.local import LocalServer, local_server, start_server
     from iot2.net.options import Options
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "AsyncClient": "iot2.net.client",
     "Client": "iot2.net.client",
+    "Interrupted": "iot2.net.errors",
     "KeyMismatch": "iot2.net.errors",
     "KnownKeys": "iot2.net.known_keys",
     "LinkError": "iot2.net.errors",
@@ -44,6 +45,7 @@ _HOMES = {
 __all__ = [
     "AsyncClient",
     "Client",
+    "Interrupted",
     "KeyMismatch",
     "KnownKeys",
     "LinkError",

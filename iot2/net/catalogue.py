@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from iot2.net.events import DEMO_BYTES, Code, Refusal, SessionRequest
+from iot2.net.events import DEMO_BYTES, Code, Refusal, SessionRequest, printable
 from iot2.net.messages_file import Items, pad
 from iot2.net.tables import SessionRow
 
@@ -38,33 +38,36 @@ class Catalogue:
     spent: set[str] = field(default_factory=set)
     in_flight: set[str] = field(default_factory=set)
 
-    def check_request(self, request: SessionRequest, most: int) -> int:
+    def check_request(self, request: SessionRequest) -> int:
         """The number of transfers that a `session` asks for.
 
         Raises:
-            Refusal: the other kind of request, too many, or an item that is
-                not here or is spent.
+            Refusal: the other kind of request, or an item that is not here, is
+                spent, or is named twice where its row has one transfer.
         """
         if self.items is None:
             if request.count is None:
                 raise Refusal(Code.REFUSED, "this server is for trying: ask for a count, no items")
-            count = request.count
-        else:
-            if request.items is None:
-                raise Refusal(Code.REFUSED, "this server has items of its own: name them")
-            count = len(request.items)
-        if count > most:
-            raise Refusal(Code.LIMIT, f"transfers_per_session: at most {most}")
-        for name in request.items or ():
-            self._check(name)
-        return count
+            return request.count
+        names = request.items
+        if names is None:
+            raise Refusal(Code.REFUSED, "this server has items of its own: name them")
+        different = set(names)
+        good = different if self.reusable else different - self.spent
+        if len(good) < len(different) or not good <= self.items.rows.keys():
+            # Very many names may come: they are gone through only where one is refused.
+            for name in names:
+                self._check(name)
+        if len(different) < len(names) and not self.reusable:
+            raise Refusal(Code.REFUSED, "an item is named twice, and has one transfer alone")
+        return len(names)
 
     def _check(self, name: str) -> tuple[bytes, ...]:
         messages = None if self.items is None else self.items.rows.get(name)
         if messages is None:
-            raise Refusal(Code.REFUSED, "there is no such item")
+            raise Refusal(Code.REFUSED, f"there is no item {printable(name, 60)!r}")
         if not self.reusable and name in self.spent:
-            raise Refusal(Code.SPENT, "the item was already transferred")
+            raise Refusal(Code.SPENT, f"the item {printable(name, 60)!r} was already transferred")
         return messages
 
     def take(self, row: SessionRow, index: int) -> tuple[bytes, ...]:

@@ -127,7 +127,12 @@ class Client(_Common):
         return self._run(self.conversation.transfer(choice))
 
     def transfer_many(self, choices: Sequence[int]) -> list[bytes]:
-        """The chosen messages of the next indexes, in batches; raises as `transfer`."""
+        """The chosen messages of the next indexes, in batches.
+
+        Raises:
+            Interrupted: a transfer failed after others had ended; it holds their messages.
+            RemoteError, LinkError, MessageError, StateError: as `transfer`, when none had.
+        """
         return self._run(self.conversation.transfer_many(choices))
 
     def precompute(self, count: int) -> None:

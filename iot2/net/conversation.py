@@ -21,7 +21,7 @@ from typing import Any, Final, TypeVar
 
 from iot2.errors import Iot2Error, MessageError, ParameterError, StateError
 from iot2.net import events as ev
-from iot2.net.errors import KeyMismatch, LinkError, RemoteError
+from iot2.net.errors import Interrupted, KeyMismatch, LinkError, RemoteError
 from iot2.net.events import Code, Refusal
 from iot2.net.known_keys import KnownKeys
 from iot2.net.limits import told
@@ -256,23 +256,31 @@ class Conversation:
 
     def transfer_many(self, choices: Sequence[int]) -> Steps[list[bytes]]:
         """The chosen messages of the next indexes, in batches where the variant has them."""
-        if self.options.variant == ev.SIX:
-            messages = []
-            for choice in choices:
-                messages.append((yield from self.transfer(choice)))
-            return messages
+        messages: list[bytes] = []
+        try:
+            if self.options.variant == ev.SIX:
+                for choice in choices:
+                    messages.append((yield from self.transfer(choice)))
+            else:
+                yield from self._transfer_batches(choices, messages)
+        except Exception as error:
+            if not messages:
+                raise
+            raise Interrupted(messages, len(choices), error) from error
+        return messages
+
+    def _transfer_batches(self, choices: Sequence[int], messages: list[bytes]) -> Steps[None]:
+        """Append the chosen messages, a batch at a time."""
         receiver = _compact(self._ready(len(choices)))
         queries = receiver.choose_many(list(choices)) if choices else []
-        messages = []
         try:
             size = self._batch_size(queries)
             for start in range(0, len(queries), size):
-                messages += yield from self._batch(receiver, queries[start : start + size])
+                yield from self._batch(receiver, queries[start : start + size], messages)
         except BaseException:
             for query in queries[len(messages) :]:
                 receiver.discard(query.index)
             raise
-        return messages
 
     def _batch_size(self, queries: Sequence[Query]) -> int:
         size = self.options.batch
@@ -284,7 +292,10 @@ class Conversation:
             size = min(size, int(frame) // len(queries[0].encoded))
         return max(1, size)
 
-    def _batch(self, receiver: Receiver, queries: Sequence[Query]) -> Steps[list[bytes]]:
+    def _batch(
+        self, receiver: Receiver, queries: Sequence[Query], messages: list[bytes]
+    ) -> Steps[None]:
+        """Append the messages of one batch, all or none; halves of it where it is too large."""
         data = ev.batch_to_wire("queries", b"".join(query.encoded for query in queries))
         try:
             answer = yield from self._ask(ev.BATCH, data)
@@ -293,13 +304,14 @@ class Conversation:
                 raise
             # The replies would not fit: the same queries, in two halves.
             half = len(queries) // 2
-            first = yield from self._batch(receiver, queries[:half])
-            return first + (yield from self._batch(receiver, queries[half:]))
+            yield from self._batch(receiver, queries[:half], messages)
+            yield from self._batch(receiver, queries[half:], messages)
+            return
         parts = _split_replies(ev.batch_from_wire("replies", answer))
         if len(parts) != len(queries):
             raise MessageError(f"expected {len(queries)} replies, got {len(parts)}")
         replies = [_reply(part, query.index) for part, query in zip(parts, queries, strict=True)]
-        return [self._opened(message) for message in receiver.retrieve_many(replies)]
+        messages += [self._opened(message) for message in receiver.retrieve_many(replies)]
 
     def precompute(self, count: int) -> None:
         """The offline phase of `count` transfers, ahead of time."""

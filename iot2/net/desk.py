@@ -106,12 +106,12 @@ class Desk:
         return welcome.to_wire()
 
     async def _session(self, connection: Connection, data: object) -> bytes:
-        request = ev.SessionRequest.from_wire(data)
+        request = ev.SessionRequest.from_wire(data, self._limits.transfers_per_session)
         key = connection.key
         if key is None:
             raise Refusal(Code.STATE, "hello comes before session")
         self._check_rate(connection, 1)
-        count = self._catalogue.check_request(request, self._limits.transfers_per_session)
+        count = self._catalogue.check_request(request)
         self._registry.check_room(connection.peer)
         row = SessionRow(
             os.urandom(SID_BYTES),

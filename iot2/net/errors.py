@@ -30,6 +30,21 @@ class RemoteError(Iot2Error):
         self.retry_after_ms = refusal.retry_after_ms
 
 
+class Interrupted(Iot2Error):
+    """Several transfers were asked for, and one failed after others had ended.
+
+    A transfer spends its item for good, so what came is here; what failed is
+    the `__cause__`.
+
+    Attributes:
+        messages: of the transfers that ended, in their order.
+    """
+
+    def __init__(self, messages: list[bytes], asked: int, cause: Exception) -> None:
+        super().__init__(f"{len(messages)} of {asked} transfers ended, then: {cause}")
+        self.messages = messages
+
+
 class KeyMismatch(ProofError):
     """The server shows another key than the one that is pinned or was known."""
 

@@ -267,11 +267,16 @@ class SessionRequest:
         return {"count": self.count} if self.items is None else {"items": list(self.items)}
 
     @classmethod
-    def from_wire(cls, data: object) -> Self:
+    def from_wire(cls, data: object, most: int | None = None) -> Self:
         """Parse the event's argument.
+
+        Args:
+            data: what came.
+            most: transfers that one session may have, looked at before any name is.
 
         Raises:
             MessageError: neither or both entries, or a wrong one.
+            Refusal: LIMIT, more transfers than `most`.
         """
         entries = _fields(data, "session", set(), {"items", "count"})
         if len(entries) != 1:
@@ -280,23 +285,31 @@ class SessionRequest:
             count = entries["count"]
             if not _is_int(count) or count < 1:
                 raise MessageError("session: count must be a number of at least 1")
+            _check_transfers(count, most)
             return cls(count=count)
         items = entries["items"]
         if not isinstance(items, list) or not items:
             raise MessageError("session: items must be a list of at least one name")
-        return cls(items=tuple(map(_item_name, items)))
+        _check_transfers(len(items), most)
+        return cls(items=_item_names(items))
 
 
-def _item_name(name: object) -> str:
-    if not isinstance(name, str) or not name:
+def _check_transfers(count: int, most: int | None) -> None:
+    if most is not None and count > most:
+        raise Refusal(Code.LIMIT, f"transfers_per_session: at most {most}")
+
+
+def _item_names(names: list[Any]) -> tuple[str, ...]:
+    """The names of a `session`: very many, so each check is one pass without a Python loop."""
+    if set(map(type, names)) != {str} or "" in names:
         raise MessageError("an item's name must be text of at least one character")
     try:
-        size = len(name.encode())
+        size = max(map(len, map(str.encode, names)))
     except UnicodeEncodeError as error:
         raise MessageError("an item's name must be valid UTF-8") from error
     if size > MOST_NAME_BYTES:
         raise MessageError(f"an item's name has at most {MOST_NAME_BYTES} bytes, got {size}")
-    return name
+    return tuple(names)
 
 
 def bytes_of(data: object, what: str) -> bytes:

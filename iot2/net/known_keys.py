@@ -9,6 +9,10 @@ from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -36,25 +40,7 @@ class KnownKeys:
         Raises:
             DataError: naming the line that is not as described above.
         """
-        path = Path(path)
-        try:
-            lines = path.read_bytes().decode("ascii").splitlines()
-        except FileNotFoundError:
-            return cls(path)
-        except UnicodeDecodeError as error:
-            raise DataError(f"{path}: expected lines of known keys in ASCII") from error
-        keys: dict[str, PublicKey] = {}
-        for number, line in enumerate(lines, 1):
-            name, _, rest = line.partition(" ")
-            fingerprint, _, encoded = rest.partition(" ")
-            try:
-                key = PublicKey.from_bytes(base64.b64decode(encoded, validate=True), insecure=True)
-            except (binascii.Error, Iot2Error) as error:
-                raise DataError(f"{path}, line {number}: expected a public key") from error
-            if name in keys or key.fingerprint.hex() != fingerprint:
-                raise DataError(f"{path}, line {number}: expected one key for each name")
-            keys[name] = key
-        return cls(path, keys)
+        return cls(Path(path), _read(Path(path)))
 
     def find(self, name: str) -> PublicKey | None:
         """The key known for this server."""
@@ -72,14 +58,59 @@ class KnownKeys:
         return known is not None
 
     def remember(self, name: str, key: PublicKey) -> None:
-        """Keep a key that was verified; the file is replaced whole."""
+        """Keep a key that was verified, beside those that other clients kept meanwhile.
+
+        Raises:
+            KeyMismatch: one of them kept another key for this server.
+        """
         if name in self._keys:
             return
-        self._keys[name] = key
-        if self.path is not None:
+        if self.path is None:
+            self._keys[name] = key
+            return
+        with _alone(self.path):
+            self._keys |= _read(self.path)
+            if not self.check(name, key.fingerprint):
+                self._keys[name] = key
             lines = [
                 f"{each} {public.fingerprint.hex()} "
                 + base64.b64encode(public.to_bytes()).decode("ascii")
                 for each, public in self._keys.items()
             ]
             write_atomically(self.path, ("\n".join(lines) + "\n").encode("ascii"), mode=0o600)
+
+
+def _read(path: Path) -> dict[str, PublicKey]:
+    try:
+        lines = path.read_bytes().decode("ascii").splitlines()
+    except FileNotFoundError:
+        return {}
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: expected lines of known keys in ASCII") from error
+    keys: dict[str, PublicKey] = {}
+    for number, line in enumerate(lines, 1):
+        name, _, rest = line.partition(" ")
+        fingerprint, _, encoded = rest.partition(" ")
+        try:
+            key = PublicKey.from_bytes(base64.b64decode(encoded, validate=True), insecure=True)
+        except (binascii.Error, Iot2Error) as error:
+            raise DataError(f"{path}, line {number}: expected a public key") from error
+        if name in keys or key.fingerprint.hex() != fingerprint:
+            raise DataError(f"{path}, line {number}: expected one key for each name")
+        keys[name] = key
+    return keys
+
+
+@contextlib.contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Keep other clients from replacing the file meanwhile, by a lock on its folder."""
+    try:
+        folder = os.open(path.parent, os.O_RDONLY)
+    except OSError as error:
+        error.filename = str(path)  # the name that the caller knows
+        raise
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)

@@ -11,17 +11,26 @@ import socket
 import ssl
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.exceptions import PayloadTooBig
+from websockets.frames import Frame, Opcode
 
 from iot2.errors import DataError
 from iot2.net.addresses import Address
+from iot2.net.events import CLOSING, Code
 from iot2.net.limits import Limits
 from iot2.net.log import Log, library_logger
 from iot2.net.server import BUFFER_FACTOR, Server
+
+_LINGER_S: Final = 1.0
+_TOO_LARGE: Final = Frame(Opcode.TEXT, f'42["{CLOSING}","{Code.LIMIT}"]'.encode()).serialize(
+    mask=False
+)
+"""`closing` (LIMIT) as Socket.IO frames it: the library is not asked any more by then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +60,7 @@ def _protocols(limits: Limits) -> tuple[type[asyncio.Protocol], type[asyncio.Pro
 
     class PatientWebSocket(WebSocketsSansIOProtocol):
         stalled: asyncio.TimerHandle | None = None
+        failed = False
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
@@ -67,6 +77,29 @@ def _protocols(limits: Limits) -> tuple[type[asyncio.Protocol], type[asyncio.Pro
         def connection_lost(self, exc: Exception | None) -> None:
             self._relax()
             super().connection_lost(exc)
+
+        def handle_parser_exception(self) -> None:
+            """Say which limit a frame crosses; what still comes of it is thrown away for a while.
+
+            Closed at once, the connection would be reset under a client that
+            goes on sending, and the reason would be lost with it.
+            """
+            if self.failed:
+                return
+            self.failed = True
+            close = self.conn.close_sent
+            if not (
+                self.handshake_complete
+                and close
+                and isinstance(self.conn.parser_exc, PayloadTooBig)
+            ):
+                super().handle_parser_exception()
+                return
+            told = {"type": "websocket.disconnect", "code": close.code, "reason": close.reason}
+            self.queue.put_nowait(told)  # type: ignore[arg-type]
+            self.transport.write(_TOO_LARGE + b"".join(self.conn.data_to_send()))
+            self.close_sent = True
+            self.close_timer = self.loop.call_later(_LINGER_S, self.transport.close)
 
         def _relax(self) -> None:
             if self.stalled is not None:

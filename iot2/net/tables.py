@@ -186,7 +186,7 @@ def record_answers(
         try:
             connection.execute("INSERT INTO spent VALUES (?)", (item,))
         except sqlite3.IntegrityError:
-            raise Refusal(Code.SPENT, "the item was already transferred") from None
+            raise Refusal(Code.SPENT, "an item was already transferred") from None
     try:
         connection.executemany(
             "INSERT INTO transfers VALUES (?, ?, ?)",

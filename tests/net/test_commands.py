@@ -13,6 +13,7 @@ from net_support import write_items
 from iot2 import SenderKey
 from iot2.cli import main
 from iot2.net import Client, LinkError, Options
+from iot2.net.conversation import Conversation
 from iot2.net.local import LocalServer
 
 
@@ -106,17 +107,20 @@ def test_items(start: Any, key_file: Path, tmp_path: Path, capsys: Any) -> None:
     call = ["client", "-p", port(server)]
     assert main([*call, "--item", "a"]) == 2
     assert "bits" in capsys.readouterr().err, "and a client refuses it unasked"
+    assert main([*call, "--item", "a", "-b", "1", "--insecure"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == "right\n"
+    assert "any size is accepted: for trying alone" in captured.err
     SenderKey.generate(2048).save(tmp_path / "k")
     server.stop()
     server = start("--key", str(tmp_path / "k"), "--messages", str(tmp_path / "m.csv"))
     call = ["client", "-p", port(server)]
-    assert main([*call, "--item", "a", "-b", "1"]) == 0
-    assert capsys.readouterr().out == "right\n"
     assert main([*call, "--item", "a", "-b", "0"]) == 2
-    assert "SPENT" in capsys.readouterr().err
+    assert "SPENT: the item 'a'" in capsys.readouterr().err
     assert main([*call, "--item", "b", "--item", "c"]) == 0
     assert capsys.readouterr().out == "b: hex:00ff\nc: x\n"
     assert main([*call, "--item", "nothing"]) == 2
+    assert "no item 'nothing'" in capsys.readouterr().err
     assert main([*call, "-x", "1", "-y", "2"]) == 2
     assert "demonstration" in capsys.readouterr().err
 
@@ -129,23 +133,42 @@ def key_file_2048(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("more", [[], ["--async"], ["--batch", "2"], ["--async", "--batch", "2"]])
+@pytest.mark.parametrize(
+    "more",
+    [[], ["--async"], ["--batch", "2"], ["--batch", "4"], ["--async", "--batch", "4"]],
+    ids=" ".join,
+)
 def test_what_came_before_a_failure_is_shown(
-    start: Any, key_file_2048: Path, tmp_path: Path, capsys: Any, more: list[str]
+    start: Any, key_file_2048: Path, tmp_path: Path, capsys: Any, monkeypatch: Any, more: list[str]
 ) -> None:
     """An item is spent by its transfer: its message must not be lost with a later one's."""
-    (tmp_path / "m.csv").write_text("item,m0,m1\na,left,right\nb,up,down\nc,x,y\n")
-    server = start("--key", str(key_file_2048), "--messages", str(tmp_path / "m.csv"))
-    items = ("--item", "a", "--item", "b", "--item", "a", "--item", "b")
-    call = ["client", "-p", port(server), "-b", "1", *items, *more]
-    assert main([*call, "--json"]) == 2
+    (tmp_path / "m.csv").write_text("item,m0,m1\na,left,right\nb,up,down\nc,x,y\nd,x,y\n")
+    server = start(
+        "--key", str(key_file_2048), "--messages", str(tmp_path / "m.csv"), "--limit", "batch=2"
+    )
+    call = ["client", "-p", port(server), "-b", "1"]
+    for name in "abcd":
+        call += ["--item", name]
+    spend_d_meanwhile(monkeypatch, server.url)
+    assert main([*call, "--json", *more]) == 2
     captured = capsys.readouterr()
-    assert json.loads(captured.out)["messages"] == ["right", "down", None, None]
+    messages = json.loads(captured.out)["messages"]
+    assert messages[:2] == ["right", "down"]
+    assert messages[3] is None
     assert "SPENT" in captured.err
-    call = ["client", "-p", port(server), "--item", "c", "--item", "c", *more[:1]]
-    if "--batch" not in more:
-        assert main(call) == 2
-        assert capsys.readouterr().out == "c: x\n"
+
+
+def spend_d_meanwhile(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    """Let someone else have the item `d` once the client has its session."""
+    inner = Conversation.join
+
+    def join(self: Conversation) -> Any:
+        yield from inner(self)
+        if self.options.items != ("d",):
+            with Client(url, Options(items=("d",))) as other:
+                other.transfer(0)
+
+    monkeypatch.setattr(Conversation, "join", join)
 
 
 @pytest.mark.parametrize("number", ["-1", "65536", "99999999999"])

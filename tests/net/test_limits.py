@@ -46,20 +46,25 @@ def test_frames(tight: LocalServer) -> None:
     peer.close()
 
 
-@pytest.mark.parametrize("frame", [bytes(8001), "42" + "1" * 8000])
-def test_frames_beyond_the_buffer_end_the_connection(
+@pytest.mark.parametrize(
+    "frame", [bytes(8001), "42" + "1" * 8000, bytes(5_000_000)], ids=["bytes", "text", "huge"]
+)
+def test_frames_beyond_the_buffer_end_the_connection_with_a_code(
     tight: LocalServer, frame: str | bytes
 ) -> None:
     raw = RawSocket(tight.url)
     raw.socket.send(frame)
+    assert raw.answer(3) == ["closing", "LIMIT"]
     assert raw.ended(3)
     assert raw.socket.protocol.close_rcvd is not None
     assert raw.socket.protocol.close_rcvd.code == 1009
+    assert "8000" in raw.socket.protocol.close_rcvd.reason, "the bound is named"
 
 
 def test_fragments_add_up(tight: LocalServer) -> None:
     raw = RawSocket(tight.url)
     raw.socket.send(bytes(2000) for _ in range(5))
+    assert raw.answer(3) == ["closing", "LIMIT"]
     assert raw.ended(3)
 
 

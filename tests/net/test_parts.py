@@ -4,6 +4,8 @@ import io
 import itertools
 import json
 import logging
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from iot2.net import KeyMismatch, KnownKeys, Options
 from iot2.net import events as ev
 from iot2.net.addresses import Address, is_loopback
 from iot2.net.answering import offer
-from iot2.net.events import Hello, Refusal, SessionRequest, Welcome
+from iot2.net.events import MOST_NAME_BYTES, Hello, Refusal, SessionRequest, Welcome
 from iot2.net.links import Endpoint
 from iot2.net.log import Log, library_logger, sid_prefix
 from iot2.net.messages_file import pad, read_items, unpad
@@ -25,6 +27,7 @@ from iot2.net.packets import BROKEN, FOREIGN, TOO_LARGE, packet_class
 from iot2.wire.messages import Offer
 
 KEY = SenderKey.generate(512, insecure=True)
+OTHER_KEY = SenderKey.generate(512, insecure=True)
 
 
 @given(st.lists(st.binary(max_size=40), min_size=2, max_size=6))
@@ -201,6 +204,47 @@ def test_known_keys_are_kept_and_checked(tmp_path: Path) -> None:
             KnownKeys.load(path)
 
 
+def test_known_keys_of_two_clients_are_both_kept(tmp_path: Path) -> None:
+    path = tmp_path / "known"
+    one, other = KnownKeys.load(path), KnownKeys.load(path)
+    one.remember("a:1", KEY.public)
+    other.remember("b:1", KEY.public)
+    kept = KnownKeys.load(path)
+    assert kept.check("a:1", KEY.fingerprint)
+    assert kept.check("b:1", KEY.fingerprint)
+    one.remember("c:1", OTHER_KEY.public)
+    with pytest.raises(KeyMismatch, match=OTHER_KEY.fingerprint.hex()):
+        other.remember("c:1", KEY.public)
+    assert KnownKeys.load(path).check("c:1", OTHER_KEY.fingerprint), "the first one stays"
+
+
+def test_known_keys_of_many_processes(tmp_path: Path) -> None:
+    path = tmp_path / "known"
+    code = (
+        "import sys; from pathlib import Path; from iot2 import PublicKey;"
+        "from iot2.net import KnownKeys;"
+        "key = PublicKey.from_bytes(bytes.fromhex(sys.argv[3]), insecure=True);"
+        "known = KnownKeys(Path(sys.argv[1]));"
+        "[known.remember(f'server{sys.argv[2]}:{k}', key) for k in range(1, 9)]"
+    )
+    encoded = KEY.public.to_bytes().hex()
+    clients = [
+        subprocess.Popen([sys.executable, "-c", code, str(path), str(number), encoded])
+        for number in range(3)
+    ]
+    assert [client.wait(60) for client in clients] == [0, 0, 0]
+    kept = KnownKeys.load(path)
+    names = [f"server{number}:{k}" for number in range(3) for k in range(1, 9)]
+    assert all(kept.check(name, KEY.fingerprint) for name in names)
+    assert list(tmp_path.iterdir()) == [path], "nothing else is left behind"
+
+
+def test_a_folder_for_known_keys_that_is_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "absent" / "known"
+    with pytest.raises(OSError, match=str(path)):
+        KnownKeys.load(path).remember("a:1", KEY.public)
+
+
 def test_log_lines_are_json_with_known_fields() -> None:
     stream = io.StringIO()
     log = Log("info", stream)
@@ -267,3 +311,34 @@ def test_secrets_are_not_shown() -> None:
     assert "123456789" not in repr(options)
     assert "123456789" not in repr(Hello(1, "compact", (), None, (123456789, 2)))
     assert Session(1, bytes(16), bytes(32))
+
+
+def test_the_number_of_items_is_looked_at_before_any_name() -> None:
+    class Unread(list[Any]):
+        def __iter__(self) -> Any:
+            raise AssertionError("a name was read")
+
+    with pytest.raises(Refusal, match=r"LIMIT: transfers_per_session: at most 5") as caught:
+        SessionRequest.from_wire({"items": Unread(["a"] * 6)}, 5)
+    assert not caught.value.fatal
+    with pytest.raises(Refusal, match="transfers_per_session"):
+        SessionRequest.from_wire({"count": 6}, 5)
+    assert SessionRequest.from_wire({"items": ["a"] * 5}, 5).items == ("a",) * 5
+    assert SessionRequest.from_wire({"count": 5}, 5).count == 5
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("", "at least one character"),
+        (5, "at least one character"),
+        (["a"], "at least one character"),
+        ("\ud800", "valid UTF-8"),
+        ("é" * (MOST_NAME_BYTES // 2) + "x", "at most 256 bytes, got 257"),
+    ],
+)
+def test_every_name_of_a_session_is_checked(name: object, text: str) -> None:
+    with pytest.raises(MessageError, match=text):
+        SessionRequest.from_wire({"items": ["good", name, "good too"]})
+    longest = "é" * (MOST_NAME_BYTES // 2)
+    assert SessionRequest.from_wire({"items": [longest]}).items == (longest,)

@@ -17,7 +17,7 @@ from net_support import Peer, write_items
 
 from iot2 import Offer, Query, Reply, SixReply
 from iot2.errors import Iot2Error, StateError
-from iot2.net import AsyncClient, Client, Options, RemoteError
+from iot2.net import AsyncClient, Client, Interrupted, Options, RemoteError
 from iot2.net.local import LocalServer
 from iot2.protocol.framing import u64
 
@@ -151,13 +151,38 @@ def test_an_item_of_two_sessions_goes_to_one(start: Any, key_file: Path, tmp_pat
     assert all(m.code == "SPENT" for m in got if isinstance(m, RemoteError))
 
 
-def test_an_item_twice_in_a_batch(start: Any, key_file: Path, tmp_path: Path) -> None:
+def test_an_item_twice_is_refused_before_anything_is_spent(
+    start: Any, key_file: Path, tmp_path: Path
+) -> None:
     rows = write_items(tmp_path / "m.csv", 2)
     server = start("--key", str(key_file), "--messages", str(tmp_path / "m.csv"))
-    peer = Peer(server.url)
+    options = Options(items=("item0", "item1", "item0"), insecure=True)
+    with pytest.raises(RemoteError, match="REFUSED: an item is named twice"):
+        Client(server.url, options).connect()
+    with Client(server.url, Options(items=("item1", "item0"), insecure=True)) as client:
+        assert client.transfer_many([1, 0]) == [
+            rows["item1"][1].encode(),
+            rows["item0"][0].encode(),
+        ]
+
+
+def test_an_item_twice_in_a_batch(start: Any, key_file: Path, tmp_path: Path) -> None:
+    """A session that a reusable server opened may be resumed where items are spent."""
+    rows = write_items(tmp_path / "m.csv", 2)
+    arguments = (
+        "--key", str(key_file), "--messages", str(tmp_path / "m.csv"),
+        "--state", str(tmp_path / "state"),
+    )  # fmt: skip
+    first = start(*arguments, "--reusable")
+    peer = Peer(first.url)
     receiver = peer.open({"items": ["item0", "item1", "item0"]})
     receiver.precompute(3)
     a, b, c = (receiver.choose(0).to_bytes() for _ in range(3))
+    first.stop()
+    session = peer.session
+    peer = Peer(start(*arguments, port=port(first)).url)
+    peer.hello()
+    assert peer.ask("resume", session.to_bytes()) == {"answered": []}
     assert peer.code("batch", {"queries": a + b + c}) == "SPENT"
     assert (
         receiver.retrieve(Reply.from_bytes(peer.ask("query", a)))[4:] == rows["item0"][0].encode()
@@ -166,6 +191,38 @@ def test_an_item_twice_in_a_batch(start: Any, key_file: Path, tmp_path: Path) ->
     assert peer.code("batch", {"queries": b + c}) == "SPENT"
     assert peer.ask("query", b), "the refused batch spent nothing"
     peer.close()
+
+
+@pytest.mark.parametrize("variant", ["compact", "six"])
+def test_what_ended_before_a_failure_is_not_lost(
+    start: Any, key_file: Path, tmp_path: Path, variant: str
+) -> None:
+    rows = write_items(tmp_path / "m.csv", 7)
+    server = start(
+        "--key", str(key_file), "--messages", str(tmp_path / "m.csv"), "--limit", "batch=2"
+    )
+    options = Options(variant=variant, items=tuple(rows), batch=50, insecure=True)
+    ended = 4 if variant == "compact" else 5  # of item4 and item5, one batch, neither came
+    with Client(server.url, options) as client:
+        with Client(server.url, Options(items=("item5",), insecure=True)) as other:
+            other.transfer(0)
+        with pytest.raises(Interrupted, match=f"{ended} of 7 transfers .*SPENT.*item5") as caught:
+            client.transfer_many([1] * 7)
+    assert caught.value.messages == [row[1].encode() for row in rows.values()][:ended]
+    assert isinstance(caught.value.__cause__, RemoteError)
+    assert rows["item0"][1] not in repr(caught.value) + str(caught.value)
+
+
+def test_a_failure_before_any_transfer_is_raised_as_it_is(
+    start: Any, key_file: Path, tmp_path: Path
+) -> None:
+    rows = write_items(tmp_path / "m.csv", 2)
+    server = start("--key", str(key_file), "--messages", str(tmp_path / "m.csv"))
+    with Client(server.url, Options(items=tuple(rows), insecure=True)) as client:
+        with Client(server.url, Options(items=("item0",), insecure=True)) as other:
+            other.transfer(0)
+        with pytest.raises(RemoteError, match="SPENT"):
+            client.transfer_many([1, 1])
 
 
 def test_reusable_items_are_announced_loudly(start: Any, key_file: Path, tmp_path: Path) -> None:
