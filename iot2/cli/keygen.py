@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from iot2.errors import ParameterError
+from iot2.errors import DataError, ParameterError
 from iot2.parties.sender_key import SenderKey
 from iot2.wire.public_key import STRENGTH, SUPPORTED_BITS
 
@@ -30,6 +30,8 @@ def run(args: argparse.Namespace) -> int:
     if args.bits not in STRENGTH:
         sizes = ", ".join(map(str, STRENGTH))
         raise ParameterError(f"a key has one of the sizes {sizes}, got {args.bits}")
+    if args.output.exists() and not args.force:
+        raise DataError(f"{args.output} already exists: --force replaces it")
     insecure = args.bits not in SUPPORTED_BITS
     if insecure:
         print(

@@ -38,6 +38,7 @@ class Address:
 
         Raises:
             ParameterError: so it is, or one of the TLS files alone is given.
+            OSError: one of these cannot be read.
         """
         if not 0 <= self.port < 1 << 16:
             raise ParameterError(f"a port is a number from 0 to 65535, got {self.port}")
@@ -48,6 +49,8 @@ class Address:
                 f"without TLS only a loopback address is served, got {self.host!r}; "
                 "give --tls-cert and --tls-key"
             )
+        for path in filter(None, (self.tls_cert, self.tls_key)):
+            path.open("rb").close()  # the TLS library's error would not name it
 
     @property
     def scheme(self) -> str:

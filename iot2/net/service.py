@@ -125,8 +125,9 @@ def _listen(address: Address) -> socket.socket:
         listener.bind((address.host.strip("[]"), address.port))
     except (OSError, OverflowError) as error:
         listener.close()
+        came = getattr(error, "strerror", None) or error
         raise DataError(
-            f"expected to listen on {address.host}, port {address.port}, came: {error}"
+            f"expected to listen on {address.host}, port {address.port}, came: {came}"
         ) from error
     return listener
 
@@ -156,7 +157,8 @@ def _configuration(server: Server, address: Address) -> uvicorn.Config:
         config.load()
     except (OSError, ssl.SSLError) as error:
         raise DataError(
-            f"expected a certificate and its key for TLS, came: {type(error).__name__}"
+            f"expected a certificate and its key for TLS in {address.tls_cert} and"
+            f" {address.tls_key}, came: {type(error).__name__}"
         ) from error
     return config
 

@@ -192,7 +192,8 @@ def test_wrong_calls_of_the_server(
     for call, text in (
         (("--host", "0.0.0.0"), "without TLS"),
         ((*key, "--tls-cert", "c"), "both a certificate"),
-        ((*key, "--tls-cert", str(key_file), "--tls-key", str(key_file)), "certificate"),
+        ((*key, "--tls-cert", str(key_file), "--tls-key", str(key_file)), f"TLS in {key_file}"),
+        ((*key, "--tls-cert", str(key_file), "--tls-key", "absent"), "absent: No such file"),
         ((*key, "--limit", "size=1"), "limit"),
         ((*key, "--reusable"), "--reusable"),
         ((*key, "--workers", "0"), "worker"),
@@ -204,7 +205,7 @@ def test_wrong_calls_of_the_server(
         assert main(["serve", "-p", "0", *call]) == 2, call
         assert text in capsys.readouterr().err, call
     assert main(["serve", "-p", port(default), *key]) == 2
-    assert f"port {port(default)}" in capsys.readouterr().err
+    assert f"port {port(default)}, came: Address already in use" in capsys.readouterr().err
     assert main(["serve", "-p", "70000", *key]) == 2
 
 
@@ -219,7 +220,8 @@ def test_keygen(tmp_path: Path, capsys: Any) -> None:
     assert "80-bit security" in captured.err
     assert path.stat().st_mode & 0o777 == 0o600
     assert main(call) == 2
-    assert "already exists" in capsys.readouterr().err
+    assert "already exists: --force replaces it" in capsys.readouterr().err
+    assert SenderKey.load(path, insecure=True).fingerprint == key.fingerprint
     assert main([*call, "--force"]) == 0
     assert main(["keygen", "-l", "1000", "-o", str(tmp_path / "x")]) == 2
     error = capsys.readouterr().err
