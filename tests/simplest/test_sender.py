@@ -5,34 +5,12 @@ from hashlib import sha256
 
 import numpy as np
 import pytest
+from baseline import SPLITS, M, choose, frame, parties
 
-from iot2 import SimplestReceiver, SimplestSender
+from iot2 import SimplestSender
 from iot2.errors import MessageError, ParameterError, StateError
 from iot2.simplest.groups import GROUPS, load_group
-from iot2.simplest.messages import SimplestOffer, SimplestQuery, SimplestReply
-
-M = (b"left", b"rite")
-SPLITS = ("known", "fresh")
-
-
-def parties(
-    group: str, split: str = "known", *, masked: bool = False, count: int = 4
-) -> tuple[SimplestSender, SimplestReceiver]:
-    sender = SimplestSender(group, split=split)
-    receiver = SimplestReceiver(sender.public, sender.sid, group=group, split=split, masked=masked)
-    receiver.precompute(count)
-    return sender, receiver
-
-
-def choose(sender: SimplestSender, receiver: SimplestReceiver, b: int) -> SimplestQuery:
-    if sender.split == "known":
-        return receiver.choose(b)
-    return receiver.choose(SimplestOffer.from_bytes(sender.offer().to_bytes()), b)
-
-
-def frame(*parts: bytes) -> bytes:
-    joined = b"".join(len(part).to_bytes(4, "big") + part for part in parts)
-    return b"iot2/v1/simplest/key\0" + joined
+from iot2.simplest.messages import SimplestQuery, SimplestReply
 
 
 @pytest.mark.parametrize("group", GROUPS)
