@@ -1,25 +1,15 @@
 """Pre-computed OT over every base: transfers, the exact online algebra, the offline phase."""
 
 import os
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from prepared import BASES, KEY_OF_5, asked, compact, messages_for, offline, parties
 
-from iot2 import (
-    PrecomputedReceiver,
-    PrecomputedSender,
-    Receiver,
-    Sender,
-    SenderKey,
-    SimplestReceiver,
-    SimplestSender,
-    SixReceiver,
-    SixSender,
-)
+from iot2 import PrecomputedReceiver, PrecomputedSender
 from iot2.errors import MessageError, ParameterError, StateError
 from iot2.parties.precomputed.receiver import uniform_choices
 from iot2.wire.precomputed import (
@@ -28,61 +18,6 @@ from iot2.wire.precomputed import (
     PrecomputedReply,
     PrecomputedReplyBatch,
 )
-
-KEY = SenderKey.generate(512, insecure=True)
-KEY_OF_5 = SenderKey.generate(512, 5, insecure=True)
-
-
-def compact(key: SenderKey = KEY) -> tuple[Any, Any]:
-    sender = Sender(key)
-    return sender, Receiver(key.public, sender.sid, trusted_fingerprint=key.fingerprint)
-
-
-def six() -> tuple[Any, Any]:
-    sender = SixSender(KEY)
-    return sender, SixReceiver(KEY.public, sender.sid)
-
-
-def simplest(group: str, split: str) -> Callable[[], tuple[Any, Any]]:
-    def make() -> tuple[Any, Any]:
-        sender = SimplestSender(group, split=split)
-        return sender, SimplestReceiver(sender.public, sender.sid, group=group, split=split)
-
-    return make
-
-
-BASES: dict[str, Callable[[], tuple[Any, Any]]] = {
-    "compact": compact,
-    "compact 1-of-5": lambda: compact(KEY_OF_5),
-    "six": six,
-    "ristretto255 known": simplest("ristretto255", "known"),
-    "secp256k1 known": simplest("secp256k1", "known"),
-    "ristretto255 fresh": simplest("ristretto255", "fresh"),
-    "secp256k1 fresh": simplest("secp256k1", "fresh"),
-}
-
-
-def offline(sender: PrecomputedSender, receiver: PrecomputedReceiver, count: int) -> None:
-    if isinstance(sender.base, SixSender) or getattr(sender.base, "split", "") == "fresh":
-        queries = receiver.prepare(offers=sender.offers(count))
-    else:
-        queries = receiver.prepare(count)
-    receiver.finish(sender.prepare(queries))
-
-
-def parties(
-    base: str = "secp256k1 known", length: int = 4, count: int = 3
-) -> tuple[PrecomputedSender, PrecomputedReceiver]:
-    base_sender, base_receiver = BASES[base]()
-    sender = PrecomputedSender(base_sender, length)
-    receiver = PrecomputedReceiver(base_receiver)
-    offline(sender, receiver, count)
-    return sender, receiver
-
-
-def messages_for(sender: PrecomputedSender) -> tuple[bytes, ...]:
-    return tuple(bytes([65 + j]) * sender.length for j in range(sender.choices))
-
 
 # Transfers
 
@@ -237,10 +172,7 @@ def test_gammas_are_uniform_by_rejection(choices: int) -> None:
 def test_replies_of_the_offline_phase_are_taken_once(base: str) -> None:
     base_sender, base_receiver = BASES[base]()
     sender, receiver = PrecomputedSender(base_sender, 4), PrecomputedReceiver(base_receiver)
-    if base == "six" or base.endswith("fresh"):
-        queries = receiver.prepare(offers=sender.offers(2))
-    else:
-        queries = receiver.prepare(2)
+    queries = asked(sender, receiver, 2)
     with pytest.raises(ParameterError, match="at least one reply"):
         receiver.finish([])
     replies = list(sender.prepare(queries))
@@ -270,10 +202,7 @@ def test_the_length_is_fixed_by_the_first_replies(base: str) -> None:
 def test_an_error_of_the_base_gives_up_all_that_is_named(base: str) -> None:
     base_sender, base_receiver = BASES[base]()
     sender, receiver = PrecomputedSender(base_sender, 4), PrecomputedReceiver(base_receiver)
-    if base == "six" or base.endswith("fresh"):
-        queries = receiver.prepare(offers=sender.offers(2))
-    else:
-        queries = receiver.prepare(2)
+    queries = asked(sender, receiver, 2)
     replies = list(sender.prepare(queries))
     first = replies[0].to_bytes()
     stranger = type(replies[0]).from_bytes(first[:2] + bytes(16) + first[18:])

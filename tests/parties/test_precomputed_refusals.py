@@ -8,54 +8,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from prepared import KEY, compact, messages_for, offline, parties
 
-from iot2 import (
-    PrecomputedReceiver,
-    PrecomputedSender,
-    Receiver,
-    Sender,
-    SenderKey,
-    SimplestReceiver,
-    SimplestSender,
-    SixQuery,
-    SixReceiver,
-    SixSender,
-)
+from iot2 import PrecomputedReceiver, PrecomputedSender, SixQuery, SixReceiver, SixSender
 from iot2.errors import MessageError, ParameterError, StateError
 from iot2.wire.precomputed import (
     Correction,
     PrecomputedReply,
     PrecomputedReplyBatch,
 )
-
-KEY = SenderKey.generate(512, insecure=True)
-
-
-def compact() -> tuple[Any, Any]:
-    sender = Sender(KEY)
-    return sender, Receiver(KEY.public, sender.sid, trusted_fingerprint=KEY.fingerprint)
-
-
-def simplest() -> tuple[Any, Any]:
-    sender = SimplestSender("secp256k1")
-    return sender, SimplestReceiver(sender.public, sender.sid, group="secp256k1")
-
-
-def offline(sender: PrecomputedSender, receiver: PrecomputedReceiver, count: int) -> None:
-    receiver.finish(sender.prepare(receiver.prepare(count)))
-
-
-def parties(count: int = 3) -> tuple[PrecomputedSender, PrecomputedReceiver]:
-    base_sender, base_receiver = simplest()
-    sender = PrecomputedSender(base_sender, 4)
-    receiver = PrecomputedReceiver(base_receiver)
-    offline(sender, receiver, count)
-    return sender, receiver
-
-
-def messages_for(sender: PrecomputedSender) -> tuple[bytes, ...]:
-    return tuple(bytes([65 + j]) * sender.length for j in range(sender.choices))
-
 
 # State rules
 
