@@ -2,19 +2,12 @@ import itertools
 import subprocess
 
 import pytest
+from clocks import Clock
 
 from iot2 import Sender, SenderKey, SixSender
 from iot2.benchmark import rivals
 
 KEY = SenderKey.generate(512, insecure=True)
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.time = 0
-
-    def __call__(self) -> int:
-        return self.time
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
-import functools
-
 import pytest
+from clocks import Clock, slow
 
 from iot2 import (
     PrecomputedReceiver,
@@ -38,34 +37,13 @@ COSTS = {"offer": 3, "answer": 500, "precompute": 70, "choose": 11, "retrieve": 
 PARTIES = (Sender, Receiver, SixSender, SixReceiver, SimplestSender, SimplestReceiver)
 
 
-class Clock:
-    """Stands still but while a party works."""
-
-    def __init__(self) -> None:
-        self.time = 0
-
-    def __call__(self) -> int:
-        return self.time
-
-
 @pytest.fixture
 def clock(monkeypatch) -> Clock:
     clock = Clock()
-
-    def slow(cls, name, cost):
-        real = getattr(cls, name)
-
-        @functools.wraps(real)
-        def method(self, *arguments, **named):
-            clock.time += cost
-            return real(self, *arguments, **named)
-
-        monkeypatch.setattr(cls, name, method)
-
     for cls in PARTIES:
         for name, cost in COSTS.items():
             if hasattr(cls, name):
-                slow(cls, name, cost)
+                slow(monkeypatch, clock, cls, name, cost)
     return clock
 
 
@@ -83,22 +61,12 @@ def test_with_offers_the_senders_offline_work_is_its_own(clock, case: str) -> No
 
 def test_a_precomputed_transfer_bears_its_share_of_the_base(monkeypatch) -> None:
     clock = Clock()
-
-    def slow(cls, name, cost):
-        real = getattr(cls, name)
-
-        def method(self, *arguments, **named):
-            clock.time += cost
-            return real(self, *arguments, **named)
-
-        monkeypatch.setattr(cls, name, method)
-
     for cls, costs in (
         (PrecomputedSender, {"offers": 40, "prepare": 400, "answer": 7}),
         (PrecomputedReceiver, {"prepare": 80, "finish": 20, "choose": 11, "retrieve": 13}),
     ):
         for name, cost in costs.items():
-            slow(cls, name, cost)
+            slow(monkeypatch, clock, cls, name, cost)
     for case, by_sender in (("over compact", 100), ("over simplest", 100), ("over six", 110)):
         samples = CASES[case]()(*random_transfers(4), clock)
         assert samples == [Sample(by_sender, 7, 25, 11, 13)] * 4

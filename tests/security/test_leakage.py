@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from clocks import Clock
 from gmpy2 import gcd, jacobi, mpz
 
 from iot2 import Query, SenderKey, SixReply, SixSender
@@ -135,16 +136,6 @@ def test_the_hasty_sender_answers_squares_alike(key: SenderKey) -> None:
     answers = {HastySender(key, sid).answer(other, (b"left", b"rite")).to_bytes() for _ in "ab"}
     assert len(answers) == 2
     assert {len(answer) for answer in answers} == {len(hasty.to_bytes())}
-
-
-class Clock:
-    """A clock that only work which is told to it moves."""
-
-    def __init__(self) -> None:
-        self.time = 0
-
-    def __call__(self) -> int:
-        return self.time
 
 
 @pytest.fixture
