@@ -1,13 +1,15 @@
 """A small complete run with made-up samples."""
 
+import dataclasses
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from made_up import record
 
-from iot2.benchmark.platform_record import Clocks, Machine, PlatformRecord
+from iot2.benchmark.platform_record import PlatformRecord
 from iot2.benchmark.schema import Table
 from iot2.benchmark.series import settled
 
@@ -59,27 +61,8 @@ def frames() -> Frames:
 @pytest.fixture
 def make_record() -> Callable[..., PlatformRecord]:
     def make(run_id: str = "0" * 32, complete: bool = True) -> PlatformRecord:
-        return PlatformRecord(
-            run_id=run_id,
-            platform="toy",
-            date="2026-01-01T00:00:00+00:00",
-            complete=complete,
-            bits=(512,),
-            iterations=12,
-            warm_up=2,
-            message_bytes=16,
-            machine=Machine("Toy CPU", "toy64", 1, 2, None, 1000.0, None, 2**30, "Toy 1.0"),
-            python="CPython 3.11.2",
-            libraries={"gmpy2": "2.2.1"},
-            exponentiation="gmpy2",
-            commit=None,
-            dirty=None,
-            affinity=(1,),
-            pinned=True,
-            load_average=(0.0, 0.1, 0.2),
-            clocks=Clocks("perf_counter_ns", 50.0, 1.0, "none", "none", "none", None, None, "why"),
-            stable=True,
-            warnings=(),
+        return dataclasses.replace(
+            record("toy", "Toy CPU"), run_id=run_id, complete=complete, bits=(512,), iterations=12
         )
 
     return make
