@@ -52,9 +52,9 @@ class Catalogue:
         names = request.items
         if names is None:
             raise Refusal(Code.REFUSED, "this server has items of its own: name them")
-        different = set(names)
-        good = different if self.reusable else different - self.spent
-        if len(good) < len(different) or not good <= self.items.rows.keys():
+        different, rows = set(names), self.items.rows
+        fresh = self.reusable or different.isdisjoint(self.spent)
+        if not fresh or not all(map(rows.__contains__, names)):
             # Very many names may come: they are gone through only where one is refused.
             for name in names:
                 self._check(name)
