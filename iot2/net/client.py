@@ -59,6 +59,7 @@ class _Common:
             self._endpoint.name, self.options, known if known is not None else KnownKeys()
         )
         self._epoch = 0
+        self._turn = threading.Lock()  # threads speak one at a time
 
     @property
     def fingerprint(self) -> bytes:
@@ -137,7 +138,8 @@ class Client(_Common):
 
     def precompute(self, count: int) -> None:
         """The offline phase of `count` transfers, ahead of time."""
-        self.conversation.precompute(count)
+        with self._turn:
+            self.conversation.precompute(count)
 
     def close(self) -> None:
         """End the session, then the connection."""
@@ -161,7 +163,8 @@ class Client(_Common):
         failure: Exception | None = None
         try:
             while True:
-                step = steps.send(result) if failure is None else steps.throw(failure)
+                with self._turn:  # two threads must never take one tuple
+                    step = steps.send(result) if failure is None else steps.throw(failure)
                 result = failure = None
                 try:
                     result = self._do(step)

@@ -1,6 +1,8 @@
 """Whole transfers between processes: both clients, both variants, every grouping."""
 
 import asyncio
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +43,29 @@ def test_async_client_transfers_side_by_side(demo: LocalServer, variant: str) ->
             return list(map(number, [*single, *await client.transfer_many([1, 0] * 5)]))
 
     assert asyncio.run(run()) == [1, 2] * 10 + [2, 1] * 5
+
+
+@pytest.mark.parametrize("variant", ["compact", "six"])
+def test_threads_that_share_a_client_never_take_one_tuple(
+    start: Any, key_file: Path, variant: str
+) -> None:
+    server = start("--key", str(key_file))
+    asked: list[bytes] = []
+
+    def observe(way: str, frame: Any) -> None:
+        if way == "up" and isinstance(frame, bytes) and frame[:2] in (b"\1\2", b"\1\5"):
+            asked.append(frame[18:26])
+
+    options = Options(variant=variant, count=400, demo=(1, 2), **SMALL)
+    switched = sys.getswitchinterval()
+    with Client(server.url, options, observer=observe) as client, ThreadPoolExecutor(8) as pool:
+        sys.setswitchinterval(1e-6)
+        try:
+            got = list(pool.map(client.transfer, [k % 2 for k in range(400)]))
+        finally:
+            sys.setswitchinterval(switched)
+    assert [number(m) for m in got] == [1 + k % 2 for k in range(400)]
+    assert len(set(asked)) == len(asked) == 400, "an index has one query"
 
 
 def test_batches_are_cut_to_what_the_server_allows(start: Any, key_file: Path) -> None:
