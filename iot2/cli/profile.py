@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         _print_timings(frames[bits])
         if args.clients:
             for batch in (1, profile.BATCH):
-                count = args.count if batch == 1 else max(args.count, batch)
+                count = args.count if batch == 1 else max(args.count, profile.BATCHES * batch)
                 clients = args.clients if batch == 1 else min(args.clients, 8)
                 load = profile.measure_load(key, clients, count, batch, args.workers)
                 loads.setdefault(str(bits), []).append(dataclasses.asdict(load))

@@ -39,6 +39,9 @@ from iot2.parties.sender_key import SenderKey
 from iot2.wire.public_key import SUPPORTED_BITS
 
 BATCH: Final = 100
+BATCHES: Final = 5
+"""Of each client: with one alone, eight events would have to stand for all."""
+
 MOST_PROCESSES: Final = 4
 
 SINGLY_TARGET: Final = 1.6
