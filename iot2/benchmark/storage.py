@@ -16,7 +16,7 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -246,8 +246,3 @@ def _exchange(one: Path, other: Path) -> bool:
     ]  # fmt: skip
     done: int = renameat2(at_fdcwd, os.fsencode(one), at_fdcwd, os.fsencode(other), rename_exchange)
     return done == 0
-
-
-def read_platforms(folders: Iterable[Path | str]) -> list[Platform]:
-    """Read several platforms in the order given, each checked."""
-    return [read_platform(folder) for folder in folders]

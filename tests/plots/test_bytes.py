@@ -14,13 +14,13 @@ SCRIPT = """
 import locale, sys
 from pathlib import Path
 locale.setlocale(locale.LC_ALL, "")
-from iot2.benchmark.storage import platform_folders, read_platforms
+from iot2.benchmark.storage import platform_folders, read_platform
 from iot2.plots.comparison import comparison_figure
 from iot2.plots.performance import performance_figure
 from iot2.plots.style import save_figure
 from iot2.plots.summary import write_summary
 folder = Path(sys.argv[2])
-platforms = read_platforms(platform_folders(sys.argv[1]))
+platforms = [read_platform(folder) for folder in platform_folders(sys.argv[1])]
 performance_figure(platforms, folder)
 comparison_figure(platforms, folder)
 write_summary(platforms, folder)

@@ -3,7 +3,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from iot2.benchmark.published import PUBLISHED
-from iot2.benchmark.storage import read_platform, read_platforms
+from iot2.benchmark.storage import read_platform
 from iot2.errors import DataError
 from iot2.plots.costs import only, select
 from iot2.plots.performance import (
@@ -13,11 +13,6 @@ from iot2.plots.performance import (
     plot_step,
     receiver_costs,
 )
-
-
-@pytest.fixture(scope="module")
-def platforms(performances):
-    return read_platforms([performances / "linux", performances / "raspberry"])
 
 
 @pytest.fixture

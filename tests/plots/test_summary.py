@@ -1,14 +1,13 @@
 import pandas as pd
 import pytest
 
-from iot2.benchmark.storage import read_platform, read_platforms
+from iot2.benchmark.storage import read_platform
 from iot2.plots.costs import only, select, step_costs
 from iot2.plots.summary import COLUMNS, NAMES, write_summary
 
 
 @pytest.fixture(scope="module")
-def summary(performances, tmp_path_factory):
-    platforms = read_platforms([performances / "linux", performances / "raspberry"])
+def summary(platforms, tmp_path_factory):
     return write_summary(platforms, tmp_path_factory.mktemp("figures") / "new")
 
 
