@@ -102,24 +102,6 @@ def real_modulus(bits: int, randbytes: RandBytes) -> int:
     return int(p * q)
 
 
-def steered(bits: int, remainder: float, *, limit: int) -> ToyModulus:
-    """The honest N below `limit` and above half of it with (2^ℓ mod N)/N closest to `remainder`.
-
-    Args:
-        bits: ℓ.
-        remainder: the wanted r/N, from 0 to 1.
-        limit: N is below this.
-    """
-    best = min(
-        honest_between(limit // 2, limit),
-        key=lambda modulus: abs((1 << bits) % modulus.N / modulus.N - remainder),
-        default=None,
-    )
-    if best is None:
-        raise ParameterError(f"no honest modulus lies between {limit // 2} and {limit}")
-    return best
-
-
 def honest_between(low: int, high: int) -> list[ToyModulus]:
     """Every honest modulus with low ≤ N < high, by ascending N."""
     primes = [p for p in range(3, high // 3 + 1, 4) if is_prime(p)]

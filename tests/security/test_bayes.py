@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from iot2.errors import ParameterError
 from iot2.security import bayes, sampling
 from iot2.security.convolution import RatioSum
-from iot2.security.moduli import HONEST, ToyModulus, steered
+from iot2.security.moduli import HONEST, ToyModulus, honest_between
 
 N = 77
 TOY = ToyModulus((7, 11))
@@ -135,7 +135,13 @@ def test_the_bound_on_the_error_is_a_lower_one() -> None:
 
 def test_the_two_laws_all_but_agree_at_half() -> None:
     ell = 11
-    near = {f: steered(ell, f, limit=1024) for f in (0.25, 0.5, 0.75)}
+
+    def remainder(m: ToyModulus) -> float:
+        return sampling.split(m.N, ell).r / m.N
+
+    honest = honest_between(512, 1024)
+    near = {f: min(honest, key=lambda m: abs(remainder(m) - f)) for f in (0.25, 0.5, 0.75)}
+    assert all(abs(remainder(m) - f) < 0.02 for f, m in near.items())
     worst = {
         f: max(bayes.observed(m.N, ell, z).advantage() for z in m.unit_powers(4))
         for f, m in near.items()

@@ -63,15 +63,6 @@ def test_units_and_powers_against_their_definition() -> None:
         moduli.ToyModulus((4, 5))
 
 
-def test_a_steered_modulus_has_the_remainder_that_was_asked_for() -> None:
-    for wanted in (0.05, 0.5, 0.95):
-        found = moduli.steered(11, wanted, limit=1024)
-        assert found.honest
-        assert abs((1 << 11) % found.N / found.N - wanted) < 0.02
-    with pytest.raises(ParameterError, match="no honest modulus"):
-        moduli.steered(11, 0.5, limit=4)
-
-
 def test_honest_between_finds_every_one() -> None:
     primes = [p for p in range(3, 200) if p % 4 == 3 and is_prime(p)]
     expected = sorted(p * q for p in primes for q in primes if p < q and 100 <= p * q < 300)
