@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from iot2.errors import ParameterError
-from iot2.security.bayes import Bounds, Channel
+from iot2.security.bayes import Bounds, Channel, chernoff_bound
 from iot2.security.convolution import RatioSum
 from iot2.security.moduli import HONEST, HOSTILE, ToyModulus, honest_between
 from iot2.security.sampling import (
@@ -188,7 +188,6 @@ def powers_of_two(most: int) -> list[int]:
 def exact_errors(channel: Channel, bounds: Bounds, transfers: Sequence[int]) -> pd.DataFrame:
     """The exact Bayes error and advantage for each T, with both bounds on the advantage."""
     sums = RatioSum(channel)
-    exponent = channel.chernoff_exponent()
     rows = []
     for T in transfers:
         bayes_error = sums.bayes_error(T)
@@ -199,7 +198,7 @@ def exact_errors(channel: Channel, bounds: Bounds, transfers: Sequence[int]) -> 
                 "advantage": 1 - 2 * bayes_error,
                 "linear": float(bounds.linear(T)),
                 "root": float(bounds.square(T)) ** 0.5,
-                "chernoff": float(np.exp(-exponent * T)) / 2,
+                "chernoff": chernoff_bound(channel, T),
             }
         )
     return pd.DataFrame(rows)
