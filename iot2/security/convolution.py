@@ -3,7 +3,8 @@
 Over T transfers with one choice b the log-likelihood ratios of the y add up, and
 the best observer looks at the sign of the sum Λ. Two ways to its law:
 
-- `direct_sum`: a sum over all paths with integers and rationals, exact, for small T;
+- `direct_sum`: a sum over all paths with integers and rationals, exact, for small T
+  and for the channels that have no small lattice, `direct_error` from it;
 - `RatioSum`: on toy moduli the ratios take few values, all of them products of
   powers of one or two rationals, so Λ lives on a lattice of one or two dimensions;
   a power of a Fourier transform gives its law for T in the tens of thousands.
