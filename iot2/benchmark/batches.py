@@ -6,19 +6,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from iot2 import (
-    QueryBatch,
-    Receiver,
-    ReplyBatch,
-    Sender,
-    SenderKey,
-    SimplestReceiver,
-    SimplestSender,
-    SixReceiver,
-    SixSender,
-)
+from iot2 import QueryBatch, ReplyBatch, SenderKey, SixReceiver, SixSender
+from iot2.benchmark import sessions
 from iot2.benchmark.blocks import Block, NextBlock, Yardstick, summed
 from iot2.benchmark.series import MESSAGE_BYTES
+from iot2.benchmark.sessions import Parties
 from iot2.benchmark.transfers import WrongMessageError
 from iot2.simplest.batch import SimplestQueryBatch, SimplestReplyBatch
 from iot2.wire.header import HEADER
@@ -37,31 +29,27 @@ def batch_blocks(
     minutes, holds random ciphertexts instead: to the receiver they look and
     cost the same, since it opens whatever comes.
     """
-    sender = Sender(key)
-    receiver = Receiver(key.public, sender.sid, trusted_fingerprint=key.fingerprint, masked=masked)
-    return _batches(Yardstick(key), size, genuine, sender, receiver, QueryBatch, ReplyBatch)
+    parties = sessions.compact(key, masked=masked)
+    return _batches(Yardstick(key), size, genuine, parties, QueryBatch, ReplyBatch)
 
 
 def simplest_batch_blocks(
     group: str, size: int, yardstick: Yardstick, *, genuine: int = GENUINE
 ) -> NextBlock:
     """The same for SimplestOT with a long-term A."""
-    sender = SimplestSender(group)
-    receiver = SimplestReceiver(sender.public, sender.sid, group=group)
-    return _batches(
-        yardstick, size, genuine, sender, receiver, SimplestQueryBatch, SimplestReplyBatch
-    )
+    parties = sessions.simplest_known(group)
+    return _batches(yardstick, size, genuine, parties, SimplestQueryBatch, SimplestReplyBatch)
 
 
 def _batches(
     yardstick: Yardstick,
     size: int,
     genuine: int,
-    sender: Any,
-    receiver: Any,
+    parties: Parties,
     query_batch: Any,
     reply_batch: Any,
 ) -> NextBlock:
+    sender, receiver = parties.sender, parties.receiver
     rng = np.random.default_rng()
     answered = min(genuine, size)
 

@@ -12,17 +12,12 @@ from iot2 import (
     PrecomputedReceiver,
     PrecomputedSender,
     QueryBatch,
-    Receiver,
     ReplyBatch,
-    Sender,
     SenderKey,
-    SimplestReceiver,
-    SimplestSender,
     SixQuery,
-    SixReceiver,
     SixReply,
-    SixSender,
 )
+from iot2.benchmark import sessions
 from iot2.benchmark.sessions import Messages, Parties
 from iot2.benchmark.transfers import Chunk, Now, Sample, choose_answer_retrieve
 from iot2.simplest.batch import SimplestQueryBatch, SimplestReplyBatch
@@ -34,28 +29,20 @@ Offline = Callable[[int, Now], tuple[int, int]]
 
 def over_compact(key: SenderKey, length: int) -> Chunk:
     """Pre-computed OT over the compact variant."""
-    base = Sender(key)
-    sender = PrecomputedSender(base, length)
-    receiver = PrecomputedReceiver(
-        Receiver(key.public, base.sid, trusted_fingerprint=key.fingerprint)
-    )
+    sender, receiver = _over(sessions.compact(key), length)
     return _online(sender, receiver, _in_batches(sender, receiver, QueryBatch, ReplyBatch))
 
 
 def over_simplest(group: str, length: int) -> Chunk:
     """Pre-computed OT over SimplestOT with a long-term A."""
-    base = SimplestSender(group)
-    sender = PrecomputedSender(base, length)
-    receiver = PrecomputedReceiver(SimplestReceiver(base.public, base.sid, group=group))
+    sender, receiver = _over(sessions.simplest_known(group), length)
     offline = _in_batches(sender, receiver, SimplestQueryBatch, SimplestReplyBatch)
     return _online(sender, receiver, offline)
 
 
 def over_six(key: SenderKey, length: int) -> Chunk:
     """Pre-computed OT over the six-message variant, whose offers come first."""
-    base = SixSender(key)
-    sender = PrecomputedSender(base, length)
-    receiver = PrecomputedReceiver(SixReceiver(key.public, base.sid))
+    sender, receiver = _over(sessions.six(key), length)
 
     def offline(count: int, now: Now) -> tuple[int, int]:
         t0 = now()
@@ -72,6 +59,10 @@ def over_six(key: SenderKey, length: int) -> Chunk:
         return t1 - t0 + t3 - t2, t2 - t1 + t4 - t3
 
     return _online(sender, receiver, offline)
+
+
+def _over(base: Parties, length: int) -> tuple[PrecomputedSender, PrecomputedReceiver]:
+    return PrecomputedSender(base.sender, length), PrecomputedReceiver(base.receiver)
 
 
 def _in_batches(
