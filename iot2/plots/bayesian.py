@@ -15,9 +15,23 @@ import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.legend_handler import HandlerTuple
+from matplotlib.lines import Line2D
 
-from iot2.plots.stopwatch import plot_accuracy, plot_posteriors, plot_times
-from iot2.plots.style import INK, MUTED, SERIES, SMALL_SIZE, TEXT_WIDTH, SavedFigure, save_both
+from iot2.plots.schemes import CONTROL
+from iot2.plots.stopwatch import legend_handles, plot_accuracy, plot_posteriors, plot_times
+from iot2.plots.style import (
+    INK,
+    MUTED,
+    SERIES,
+    SIZES,
+    SMALL_SIZE,
+    TEXT_WIDTH,
+    SavedFigure,
+    count_axis,
+    save_both,
+)
 from iot2.security import curves
 from iot2.security.bayes import Bounds, observed, observed_units
 from iot2.security.moduli import FIGURE_MODULUS
@@ -50,7 +64,7 @@ _SAMPLED: dict[str, Any] = {
     "zorder": 3,
 }
 _CONTROL: dict[str, Any] = {
-    "color": SERIES[2].color,
+    "color": CONTROL.series.color,
     "marker": "^",
     "markersize": 5.0,
     "markerfacecolor": "none",
@@ -78,27 +92,33 @@ def bayesian_figure(data: Path, verdicts: Sequence[Verdict], folder: Path) -> Sa
     real = curves.real_bounds(read_moduli(data), MARGINS, LOG2_TRANSFERS)
 
     def draw(figure: Figure) -> None:
-        rows = figure.add_gridspec(2, 1)
-        upper = rows[0].subgridspec(1, 3, width_ratios=(1.0, 1.45, 1.0))
-        a, b, c = (figure.add_subplot(upper[0, k]) for k in range(3))
+        upper, lower = figure.subfigures(2, 1, height_ratios=(1.0, 1.12), squeeze=False)[:, 0]
+        a, b, c = upper.subplots(1, 3, width_ratios=(1.0, 1.6, 1.0))
         plot_advantage(exact, a)
         a.set_title(f"(a) N = {N}, ℓ = {bits}: advantage", loc="left")
         plot_errors(exact, sampled, b)
         plot_control(control, seen, units, b)
+        legend_errors(b)
         b.set_title(f"(b) N = {N}, ℓ = {bits}: Bayes error", loc="left")
-        b.legend(loc="lower left", bbox_to_anchor=(0.36, 0.0))
         plot_real_bounds(real, c)
         c.set_title("(c) real sizes: the bound", loc="left")
-        lower = rows[1].subgridspec(1, 3)
-        d, e, f = (figure.add_subplot(lower[0, k]) for k in range(3))
+        grid = lower.add_gridspec(2, 3)
+        d, e = (lower.add_subplot(grid[:, k]) for k in range(2))
         plot_times(verdicts, d)
         d.set_title("(d) stopwatch: one time", loc="left")
         plot_accuracy(verdicts, e)
         e.set_title("(e) stopwatch: one guess", loc="left")
-        plot_posteriors(verdicts, f)
-        f.set_title("(f) stopwatch: many times", loc="left")
+        f = lower.add_subplot(grid[0, 2])
+        plot_posteriors(verdicts, f, control=True)
+        f.set_title("(f) many times: control", loc="left")
+        f.tick_params(labelbottom=False)
+        f.set_xlabel("")
+        g = lower.add_subplot(grid[1, 2], sharex=f)
+        plot_posteriors(verdicts, g, control=False)
+        g.set_title("(g) many times: receivers", loc="left")
+        lower.legend(handles=legend_handles(), loc="outside upper center", ncols=5)
 
-    return save_both(draw, folder, NAME, width=TEXT_WIDTH, height=5.2)
+    return save_both(draw, folder, NAME, width=TEXT_WIDTH, height=5.8)
 
 
 def plot_advantage(exact: pd.DataFrame, axes: Axes) -> list[Artist]:
@@ -121,7 +141,7 @@ def plot_advantage(exact: pd.DataFrame, axes: Axes) -> list[Artist]:
             label="a slope of √T",
         ),
     ]
-    axes.set_xscale("log", base=2)
+    count_axis(axes)
     axes.set_yscale("log")
     axes.set_ylim(0.003, 1.5)
     axes.set_xlabel("transfers T with one choice")
@@ -136,19 +156,26 @@ def plot_errors(exact: pd.DataFrame, sampled: pd.DataFrame, axes: Axes) -> list[
     fine = np.geomspace(1, float(T.max()), 400)
     linear = float(exact["linear"].iloc[0]) * fine
     root = float(exact["root"].iloc[0]) * np.sqrt(fine)
+    exponent = -float(np.log(2 * exact["chernoff"].iloc[0])) / float(T.iloc[0])
     low = 0.5 * LEAST_ERROR
     drawn: list[Artist] = [
         *axes.plot(fine, np.clip((1 - linear) / 2, low, None), **_LINEAR),
-        *axes.plot(fine, np.clip((1 - root) / 2, low, None), label="bounds, as in (a)", **_ROOT),
-        *axes.plot(T, exact["chernoff"], color=MUTED, linewidth=0.7, label="Chernoff, e$^{−CT}$/2"),
-        *axes.plot(T, exact["bayes_error"], label="exact", **_EXACT),
+        *axes.plot(fine, np.clip((1 - root) / 2, low, None), **_ROOT),
+        *axes.plot(
+            fine,
+            np.exp(-exponent * fine) / 2,
+            color=MUTED,
+            linewidth=0.7,
+            label="Chernoff, e$^{−CT}$/2",
+        ),
+        *axes.plot(T, exact["bayes_error"], label="exact", marker="o", markersize=2.2, **_EXACT),
     ]
     shown = sampled[sampled["bayes_error"] > 0]
     whiskers = [shown["bayes_error"] - shown["low"], shown["high"] - shown["bayes_error"]]
     points = axes.errorbar(
         shown["transfers"], shown["bayes_error"], yerr=whiskers, label="sampled", **_SAMPLED
     )
-    axes.set_xscale("log", base=2)
+    count_axis(axes)
     axes.set_yscale("log")
     axes.set_ylim(LEAST_ERROR, 1)
     axes.set_xlabel("transfers T with one choice")
@@ -174,17 +201,32 @@ def plot_control(
         *axes.plot(
             control["transfers"],
             control["bayes_error"],
-            label="control: z no 4th power",
+            label=f"{CONTROL.name}: z no 4th power",
             **_CONTROL,
         ),
         axes.errorbar(first["transfers"], first["bayes_error"], yerr=whiskers, **_SAMPLED).lines[0],
         axes.annotate(
-            f"T = 1:\n{error:.4f};\nunit w: {units:g}",
-            (0.85, 3e-4),
+            f"{CONTROL.name} at\nT = 1: {error:.4f}\n({units:g} if every\nw is a unit)",
+            (0.03, 0.34),
+            xycoords="axes fraction",
             va="top",
             fontsize=SMALL_SIZE,
         ),
     ]
+
+
+def legend_errors(axes: Axes) -> Legend:
+    """Name what `plot_errors` and `plot_control` drew, between the bounds and the curve."""
+    handles, labels = axes.get_legend_handles_labels()
+    bounds = (Line2D([], [], **_LINEAR), Line2D([], [], **_ROOT))
+    return axes.legend(
+        [bounds, *handles],
+        ["the two bounds of (a)", *labels],
+        handler_map={tuple: HandlerTuple(ndivide=None, pad=0.6)},
+        handlelength=2.8,
+        loc="lower left",
+        bbox_to_anchor=(0.36, 0.0),
+    )
 
 
 def plot_real_bounds(real: pd.DataFrame, axes: Axes) -> list[Artist]:
@@ -192,7 +234,7 @@ def plot_real_bounds(real: pd.DataFrame, axes: Axes) -> list[Artist]:
     drawn: list[Artist] = []
     for place, (bits, of_size) in enumerate(real.groupby("bits")):
         for margin, rows in of_size.groupby("margin"):
-            series = SERIES[place]
+            series = SIZES[place]
             drawn += axes.plot(
                 rows["log2_transfers"],
                 rows["log2_advantage"],
@@ -210,7 +252,7 @@ def plot_real_bounds(real: pd.DataFrame, axes: Axes) -> list[Artist]:
             axes.annotate(
                 f"ℓ = bits + {margin}:\nat T = 2$^{{60}}$ below 2$^{{{int(np.ceil(last))}}}$",
                 (60, last),
-                xytext=(0, -17),
+                xytext=(0, -20),
                 textcoords="offset points",
                 ha="right",
                 va="top",

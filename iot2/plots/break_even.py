@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import floor
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
+from matplotlib.text import Annotation
 from matplotlib.ticker import FuncFormatter
 
 from iot2.benchmark.storage import Platform
 from iot2.plots.costs import key_costs, only
-from iot2.plots.style import SERIES, SMALL_SIZE
+from iot2.plots.labels import label_points
+from iot2.plots.schemes import COMPACT, SIMPLEST
+from iot2.plots.style import INK
+
+_PINNED: Final[dict[str, Any]] = {"linestyle": (0.0, (1.0, 1.2))}
+"""Dots and a hollow mark tell the pinned key from the one with a proof."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +56,15 @@ def break_even(once: float, ours: float, theirs: float) -> int | None:
     return floor(once / (theirs - ours)) + 1 if theirs > ours else None
 
 
+def crossings(key: KeyCost, ours: float, theirs: float) -> list[tuple[int, float] | None]:
+    """Where it pays, with the key's proof and with a pinned key: transfers, and what each costs."""
+    found: list[tuple[int, float] | None] = []
+    for once in (key.with_proof, key.pinned):
+        n = break_even(once, ours, theirs)
+        found.append(None if n is None else (n, once / n + ours))
+    return found
+
+
 def plot_break_even(key: KeyCost, ours: float, theirs: float, axes: Axes) -> list[Line2D]:
     """The receiver's total per transfer, its share of the key's cost included, on log axes.
 
@@ -63,30 +78,23 @@ def plot_break_even(key: KeyCost, ours: float, theirs: float, axes: Axes) -> lis
         A line for each way to trust the key, and SimplestOT's.
     """
     cases = (
-        ("compact, proof", key.with_proof, SERIES[1]),
-        ("compact, pinned", key.pinned, SERIES[2]),
+        ("compact, proof", key.with_proof, COMPACT.series.line()),
+        ("compact, pinned", key.pinned, COMPACT.series.line(hollow=True) | _PINNED),
     )
-    ends = [break_even(once, ours, theirs) for _, once, _ in cases]
-    last = 10.0 ** np.ceil(np.log10(10 * max([n for n in ends if n], default=100)))
+    marks = crossings(key, ours, theirs)
+    last = 10.0 ** np.ceil(np.log10(10 * max([mark[0] for mark in marks if mark], default=100)))
     transfers = np.geomspace(1, last, 200)
-    drawn = [axes.axhline(theirs, label="SimplestOT", **{**SERIES[0].line(), "marker": "none"})]
-    for (name, once, series), n in zip(cases, ends, strict=True):
-        line = {**series.line(), "marker": "none"}
-        drawn += axes.plot(transfers, once / transfers + ours, label=name, **line)
-        if n is not None:
-            cost = once / n + ours
-            axes.plot(n, cost, color=series.color, marker=series.marker)
-            # Left of its crossing a curve is above the line, so that below it there is room.
-            aside: dict[str, Any] = {"xytext": (-3, -4), "ha": "right", "va": "top"}
-            above: dict[str, Any] = {"xytext": (3, 4), "ha": "left", "va": "bottom"}
-            axes.annotate(
-                f"from {n:,}", (n, cost), textcoords="offset points", fontsize=SMALL_SIZE,
-                **(aside if n > 1 and once == key.pinned else above),
-            )  # fmt: skip
+    unmarked = {"marker": "none"}
+    look = SIMPLEST.series.line() | {"linestyle": "-"} | unmarked
+    drawn = [axes.axhline(theirs, label=SIMPLEST.name, **look)]
+    for (name, once, look), mark in zip(cases, marks, strict=True):
+        drawn += axes.plot(transfers, once / transfers + ours, label=name, **(look | unmarked))
+        if mark:
+            axes.plot(*mark, **(look | {"linestyle": "none"}))
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel("transfers under one key")
-    axes.set_ylabel("µs per transfer")
+    axes.set_ylabel("receiver (µs)")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
     axes.legend(
@@ -94,3 +102,16 @@ def plot_break_even(key: KeyCost, ours: float, theirs: float, axes: Axes) -> lis
         columnspacing=1.2, handletextpad=0.5,
     )  # fmt: skip
     return drawn
+
+
+def label_break_even(key: KeyCost, ours: float, theirs: float, axes: Axes) -> list[Annotation]:
+    """Write at each mark of `plot_break_even` how many transfers it stands for.
+
+    Args:
+        key: as there, like what follows.
+        ours: the total of one transfer.
+        theirs: SimplestOT's.
+        axes: where the marks are, laid out.
+    """
+    marks = [mark for mark in crossings(key, ours, theirs) if mark]
+    return label_points([(n, cost, f"from {n:,}", INK) for n, cost in marks], axes)

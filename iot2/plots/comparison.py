@@ -26,12 +26,13 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from iot2.benchmark.storage import Platform
 from iot2.errors import DataError
-from iot2.plots.break_even import KeyCost, key_cost, plot_break_even
+from iot2.plots.break_even import KeyCost, key_cost, label_break_even, plot_break_even
 from iot2.plots.costs import message_bytes, only, select, step_costs
+from iot2.plots.labels import three_figures
+from iot2.plots.schemes import OFFLINE, ONLINE, OTHER
 from iot2.plots.style import (
     COLUMN_WIDTH,
     FONT_SIZE,
-    SERIES,
     SMALL_SIZE,
     SavedFigure,
     Series,
@@ -41,16 +42,14 @@ from iot2.plots.style import (
 NAME: Final = "comparison_sOT"
 BITS: Final = 3072
 
-_PLATFORM_HEIGHT: Final = 4.35
-_BYTES_HEIGHT: Final = 1.3
+_PLATFORM_HEIGHT: Final = 4.85
+_BYTES_HEIGHT: Final = 1.45
 _TITLE_CHARACTERS: Final = 58
+_LEGEND_PAD: Final = 14.0
+"""Points between a panel and its title: room for a legend of one line."""
 
 Parts = tuple[tuple[str, str, Series], ...]
 """Columns that add up to a bar, each with its name in the legend and its look."""
-
-_OFFLINE: Final = SERIES[0]
-_ONLINE: Final = SERIES[3]
-_LIGHT: Final = SERIES[4]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +58,13 @@ class Split:
 
     name: str
     variant: str
-    title: str
+    titles: tuple[str, str, str]
+    """Of its panels: receiver, sender, bytes."""
     receiver: Parts
     compared: str
     """The step that the bars show and the ratios are of."""
+    axis: str
+    """What that is, on the axis."""
     besides: tuple[str, str]
     """A step that is only written beside them, and its name."""
 
@@ -71,25 +73,27 @@ SPLITS: Final = (
     Split(
         "fresh",
         "six",
-        "(a) fresh: six-message",
-        (("receiver_choose", "before sending", _ONLINE), ("receiver_retrieve", "after", _LIGHT)),
+        ("(a) fresh: six-message", "(c) fresh: sender", "(f) fresh: bytes"),
+        (("receiver_choose", "before sending", ONLINE), ("receiver_retrieve", "after", OTHER)),
         "receiver_online",
+        "receiver, online (µs)",
         ("receiver_total", "total"),
     ),
     Split(
         "known_key",
         "compact",
-        "(b) known key: compact",
-        (("receiver_offline", "offline", _OFFLINE), ("receiver_online", "online", _ONLINE)),
+        ("(b) known key: compact", "(d) known key: sender", "(g) known key: bytes"),
+        (("receiver_offline", "offline", OFFLINE), ("receiver_online", "online", ONLINE)),
         "receiver_total",
+        "receiver, total (µs)",
         ("receiver_online", "online"),
     ),
 )
 SENDER: Final[Parts] = (
-    ("sender_offline", "offline", _OFFLINE),
-    ("sender_online", "online", _ONLINE),
+    ("sender_offline", "offline", OFFLINE),
+    ("sender_online", "online", ONLINE),
 )
-DIRECTIONS: Final[Parts] = (("up", "up", SERIES[2]), ("down", "down", _LIGHT))
+DIRECTIONS: Final[Parts] = (("up", "up", OFFLINE), ("down", "down", OTHER))
 
 
 def comparison_figure(
@@ -112,15 +116,20 @@ def comparison_figure(
     def draw(figure: Figure) -> None:
         heights = [*[_PLATFORM_HEIGHT] * len(platforms), _BYTES_HEIGHT]
         blocks = figure.subfigures(len(heights), 1, height_ratios=heights, squeeze=False)[:, 0]
+        lasts = []
         for block, platform, cost, key in zip(blocks, platforms, costs, keys, strict=False):
             block.suptitle(_describe(platform, bits, cost), fontsize=FONT_SIZE)
-            _draw_platform(block, cost, key)
+            lasts.append(_draw_platform(block, cost, key))
         pair = blocks[-1].subplots(1, 2, sharey=True)
         for axes, split in zip(pair, SPLITS, strict=True):
             rows = select(sizes, split=split.name)
             plot_parts(rows, DIRECTIONS, axes)
             write_values(rows, DIRECTIONS, axes)
+            axes.set_title(split.titles[2], loc="left", pad=_LEGEND_PAD)
             axes.set_xlabel("bytes per transfer")
+        figure.draw_without_rendering()  # labels look at what is where
+        for axes, cost, key in zip(lasts, costs, keys, strict=True):
+            label_break_even(key, *_known_totals(cost), axes)
 
     height = _PLATFORM_HEIGHT * len(platforms) + _BYTES_HEIGHT
     return save_both(draw, folder, NAME, width=COLUMN_WIDTH, height=height)
@@ -176,7 +185,7 @@ def plot_parts(rows: pd.DataFrame, parts: Parts, axes: Axes) -> list[BarContaine
         width = rows[column].to_numpy(dtype=float)
         drawn.append(axes.barh(places, width, 0.6, left=start, label=name, **series.bar()))
         start = start + width
-    axes.set_yticks(places, rows["label"])
+    axes.set_yticks(places, rows["label"], linespacing=1.0)
     axes.tick_params(axis="y", length=0)
     axes.grid(visible=False)
     axes.set_ylim(-0.6, len(rows) - 0.4)
@@ -200,11 +209,11 @@ def write_ratios(
     """At the end of each bar its value and, for theirs, its ratio to ours; below it another."""
     texts = []
     for row in rows.to_dict("records"):
-        text = _number(row[compared])
+        text = three_figures(row[compared])
         if row["theirs"]:
             text += f"  ({_ratio(row[compared] / rows[compared].iloc[0])})"
         if besides is not None:
-            text += f"\n{besides[1]}: {_number(row[besides[0]])}"
+            text += f"\n{besides[1]}: {three_figures(row[besides[0]])}"
         texts.append(text)
     return _write(texts, rows, parts, axes)
 
@@ -230,7 +239,8 @@ def _write(texts: Sequence[str], rows: pd.DataFrame, parts: Parts, axes: Axes) -
     ]  # fmt: skip
 
 
-def _draw_platform(block: SubFigure, costs: pd.DataFrame, key: KeyCost) -> None:
+def _draw_platform(block: SubFigure, costs: pd.DataFrame, key: KeyCost) -> Axes:
+    """Draw what one platform measured, and give the panel of the key's cost."""
     grid = block.add_gridspec(3, 2, height_ratios=(1, 1, 1.05))
     first = None
     for column, split in enumerate(SPLITS):
@@ -244,17 +254,22 @@ def _draw_platform(block: SubFigure, costs: pd.DataFrame, key: KeyCost) -> None:
         write_ratios(rows, split.receiver, receiver, split.compared, split.besides)
         plot_parts(rows, SENDER, sender)
         write_ratios(rows, SENDER, sender, "sender")
-        receiver.set_title(split.title, loc="left", pad=14)
-        receiver.set_xlabel("receiver (µs)")
-        sender.set_xlabel("sender (µs)")
-        for axes in (receiver, sender):
+        receiver.set_xlabel(split.axis)
+        sender.set_xlabel("sender, total (µs)")
+        for axes, title in zip((receiver, sender), split.titles, strict=False):
+            axes.set_title(title, loc="left", pad=_LEGEND_PAD)
             axes.tick_params(labelleft=column == 0)
+    axes = block.add_subplot(grid[2, :])
+    plot_break_even(key, *_known_totals(costs), axes)
+    axes.set_title("(e) known key: total with the key's share", loc="left", pad=_LEGEND_PAD)
+    return axes
+
+
+def _known_totals(costs: pd.DataFrame) -> tuple[float, float]:
+    """The receiver's total over a known key: ours, and the faster of SimplestOT's groups."""
     known = select(costs, split="known_key")
     ours = only(known, "receiver_total", theirs=False)
-    theirs = float(known.loc[known["theirs"], "receiver_total"].min())
-    axes = block.add_subplot(grid[2, :])
-    plot_break_even(key, ours, theirs, axes)
-    axes.set_title("(c) known key: the key's cost shared out", loc="left", pad=14)
+    return ours, float(known.loc[known["theirs"], "receiver_total"].min())
 
 
 def _describe(platform: Platform, bits: int, costs: pd.DataFrame) -> str:

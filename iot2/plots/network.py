@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Final
 
 import numpy as np
@@ -16,16 +17,21 @@ from iot2.benchmark.storage import Platform
 from iot2.errors import DataError
 from iot2.net.timings import has_network, read_network
 from iot2.plots.costs import only, step_costs
-from iot2.plots.style import COLUMN_WIDTH, SERIES, SMALL_SIZE, SavedFigure, save_both
+from iot2.plots.labels import three_figures
+from iot2.plots.schemes import OFFLINE, ONLINE, OTHER, VARIANTS
+from iot2.plots.style import COLUMN_WIDTH, SMALL_SIZE, SavedFigure, save_both
 
 NAME: Final = "network"
 
 PARTS: Final = (
-    ("receiver_us", "receiver's steps in process (µs, too short to see)", SERIES[1]),
-    ("sender_us", "sender's computation", SERIES[0]),
-    ("rest_us", "transport, queues and commit", SERIES[4]),
+    ("receiver_us", "receiver's steps, as in process (also written beside)", OFFLINE),
+    ("sender_us", "sender's computation", ONLINE),
+    ("rest_us", "transport, queues and commit", OTHER),
 )
 """The parts of a round trip, from the left, and how each looks."""
+
+_GAP: Final = 0.55
+"""Between the bars of one variant and size and those of the next, in bars."""
 
 
 def network_costs(platform: Platform, frames: Mapping[int, pd.DataFrame]) -> pd.DataFrame:
@@ -73,7 +79,10 @@ def network_costs(platform: Platform, frames: Mapping[int, pd.DataFrame]) -> pd.
 
 
 def plot_network(costs: pd.DataFrame, axes: Axes) -> list[BarContainer]:
-    """A bar a case: the parts of a round trip one after the other, the receiver's share written.
+    """A bar a case: the parts of a round trip one after the other.
+
+    The receiver's share is written beside the bars of a variant and size: it
+    is measured in process, and so the same for every client.
 
     Args:
         costs: from `network_costs`.
@@ -82,26 +91,32 @@ def plot_network(costs: pd.DataFrame, axes: Axes) -> list[BarContainer]:
     Returns:
         The bars of each part.
     """
+    cases = list(costs[["bits", "variant"]].itertuples(index=False, name=None))
+    first = [case not in cases[:place] for place, case in enumerate(cases)]
     names = [
-        f"{variant}, {bits} bits, {client}"
-        for bits, variant, client in costs[["bits", "variant", "client"]].itertuples(index=False)
+        f"{VARIANTS[variant].name}, {bits} bits, {client}" if new else client
+        for (bits, variant), client, new in zip(cases, costs["client"], first, strict=True)
     ]
-    places = np.arange(len(costs))[::-1]
+    places = -(np.arange(len(costs)) + _GAP * np.cumsum(first))
     left = np.zeros(len(costs))
     drawn = []
     for column, label, series in PARTS:
         width = costs[column].to_numpy(dtype=np.float64) / 1000
         drawn.append(axes.barh(places, width, left=left, height=0.62, label=label, **series.bar()))
         left = left + width
-    for place, end, receiver in zip(places, left, costs["receiver_us"], strict=True):
+    groups = costs.assign(place=places, end=left).groupby(["bits", "variant"], sort=False)
+    for _, group in groups:
         axes.annotate(
-            f"receiver {receiver:.2f} µs", (end, place), xytext=(3, 0),
+            f"receiver {three_figures(group['receiver_us'].iloc[0])} µs",
+            (group["end"].max(), group["place"].mean()), xytext=(4, 0),
             textcoords="offset points", va="center", fontsize=SMALL_SIZE,
         )  # fmt: skip
     axes.set_yticks(places, names)
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(places.min() - 0.7, places.max() + 0.7)
     axes.grid(visible=False, axis="y")
-    axes.set_xlim(0, 1.55 * left.max())
-    axes.set_xlabel("time of one transfer, median (ms)")
+    axes.set_xlim(0, 1.62 * left.max())
+    axes.set_xlabel("round trip of one transfer, median (ms)")
     return drawn
 
 
@@ -121,12 +136,15 @@ def network_figure(platforms: Sequence[Platform], folder: Path) -> SavedFigure:
     def draw(figure: Figure) -> None:
         shares = [len(each) for each in costs]
         panels = figure.subplots(len(costs), 1, squeeze=False, height_ratios=shares)[:, 0]
-        for axes, platform, each in zip(panels, profiled, costs, strict=True):
+        for letter, axes, platform, each in zip(
+            ascii_lowercase, panels, profiled, costs, strict=False
+        ):
             plot_network(each, axes)
-            axes.set_title(platform.name, loc="left")
+            name = f"({letter}) {platform.name}" if len(costs) > 1 else platform.name
+            axes.set_title(name, loc="left")
         figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper left", ncols=1)
 
-    height = 0.7 + sum(0.5 + 0.18 * len(each) for each in costs)
+    height = 0.7 + sum(0.5 + 0.19 * len(each) for each in costs)
     return save_both(draw, folder, NAME, width=COLUMN_WIDTH, height=height)
 
 

@@ -19,26 +19,39 @@ from iot2.benchmark.published import PUBLISHED, Published
 from iot2.benchmark.storage import Platform
 from iot2.errors import DataError
 from iot2.plots.costs import select, step_costs
-from iot2.plots.style import COLUMN_WIDTH, INK, SERIES, SMALL_SIZE, SavedFigure, save_both
+from iot2.plots.labels import label_points, three_figures
+from iot2.plots.schemes import VARIANTS
+from iot2.plots.style import (
+    COLUMN_WIDTH,
+    FONT_SIZE,
+    INK,
+    MUTED,
+    SERIES,
+    SMALL_SIZE,
+    SavedFigure,
+    save_both,
+)
 
 NAME: Final = "performance_receiver"
-HEIGHT: Final = 3.3
-
-VARIANTS: Final = {"six": ("six-message", SERIES[0]), "compact": ("compact", SERIES[1])}
-"""Each variant's name, and how it looks: colour and dashes."""
+_ROW_HEIGHT: Final = 1.75
+_TOP: Final = 0.37
+_ENTRY: Final = 0.125
+"""Inches, as every height: a row of panels, what is above them all, a line of the legend."""
 
 _HOLLOW_MARKERS: Final = "*p"
 """Of the published points, in their order; no platform has these."""
 
-TIMINGS: Final = ("single", "batch")
+TIMINGS: Final = {"single": "one at a time", "batch": "{batch:,} at once"}
+"""How transfers are timed, and how a title says so: a row of panels each."""
 
-PANELS: Final = (("receiver_online", "(a) online"), ("receiver_offline", "(b) offline"))
+STEPS: Final = {"receiver_online": "online", "receiver_offline": "offline"}
+"""The steps that are shown: a column of panels each."""
 
 _LABELLED_BITS: Final = 3072
-_LABEL_STEP: Final = 0.045
-"""From a point to the middle of its label, in heights of the axis."""
-_DODGE: Final = 60.0
-"""Bits by which neighbours are moved apart, so that their bars do not hide each other."""
+_OVER_GRID: Final = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
+_DODGE: Final = 150.0
+_SPREAD: Final = 500.0
+"""Bits by which neighbours are moved apart, and all of them at most: no bar hides another."""
 
 
 def performance_figure(platforms: Sequence[Platform], folder: Path) -> SavedFigure:
@@ -52,21 +65,31 @@ def performance_figure(platforms: Sequence[Platform], folder: Path) -> SavedFigu
         DataError: no platform has measured a transfer.
     """
     costs = receiver_costs(platforms)
+    timings = [timing for timing in TIMINGS if (costs["timing"] == timing).any()]
 
     def draw(figure: Figure) -> None:
-        both = figure.subplots(1, len(PANELS), sharex=True)
-        for axes, (step, title) in zip(both, PANELS, strict=True):
-            rows = select(costs, step=step)
-            plot_step(rows, axes)
-            published = PUBLISHED if step == "receiver_online" else ()
-            plot_published(published, axes)
-            label_medians(rows, axes, [point.receiver_online_us for point in published])
-            axes.set_title(title, loc="left")
+        panels = figure.subplots(len(timings), len(STEPS), sharex=True, sharey=True, squeeze=False)
+        shown = [(timing, step) for timing in timings for step in STEPS]
+        for letter, axes, (timing, step) in zip("abcd", panels.flat, shown, strict=False):
+            plot_step(select(costs, step=step, timing=timing), axes)
+            if (timing, step) == ("single", "receiver_online"):
+                plot_published(PUBLISHED, axes)
+            singly = TIMINGS[timing].format(batch=int(costs["batch"].max()))
+            axes.set_title(f"({letter}) {STEPS[step]}, {singly}", loc="left")
+        scale_axes(costs[costs["step"].isin(list(STEPS))], panels[0, 0])
+        for axes in panels[-1]:
             axes.set_xlabel("modulus size (bits)")
-        both[0].set_ylabel("receiver's time per transfer (µs)")
+        figure.supylabel("receiver's time per transfer (µs)", fontsize=FONT_SIZE)
         figure.legend(handles=_legend(costs), loc="outside upper left", ncols=2)
+        figure.draw_without_rendering()  # labels look at what is where
+        for axes, (timing, step) in zip(panels.flat, shown, strict=True):
+            rows = select(costs, step=step, timing=timing)
+            label_medians(rows, axes)
+            name_missing(rows, axes)
 
-    return save_both(draw, folder, NAME, width=COLUMN_WIDTH, height=HEIGHT)
+    entries = max(3, len(set(costs["platform"])) + len(PUBLISHED))
+    height = _TOP + _ENTRY * entries + _ROW_HEIGHT * len(timings)
+    return save_both(draw, folder, NAME, width=COLUMN_WIDTH, height=height)
 
 
 def receiver_costs(platforms: Sequence[Platform]) -> pd.DataFrame:
@@ -76,7 +99,7 @@ def receiver_costs(platforms: Sequence[Platform]) -> pd.DataFrame:
     largest batches.
     """
     costs = pd.concat([step_costs(platform) for platform in platforms], ignore_index=True)
-    shown = costs["variant"].isin(list(VARIANTS)) & costs["timing"].isin(TIMINGS)
+    shown = costs["variant"].isin(list(VARIANTS)) & costs["timing"].isin(list(TIMINGS))
     costs = costs[shown & (costs["selection"] == "index")]
     costs = costs[costs["batch"].isin([0, costs["batch"].max()])]
     if costs.empty:
@@ -88,34 +111,75 @@ def plot_step(costs: pd.DataFrame, axes: Axes) -> list[ErrorbarContainer]:
     """Median and 5th-95th percentile of one step against modulus size, on a log axis.
 
     Args:
-        costs: rows of `step_costs` of one step, from `receiver_costs`.
+        costs: rows of `step_costs` of one step and timing, from `receiver_costs`.
         axes: where they are drawn.
 
     Returns:
-        An artist for each platform, variant and timing.
+        An artist for each platform and variant.
     """
     platforms = list(dict.fromkeys(costs["platform"]))
-    cases = [(platform, variant) for platform in platforms for variant in VARIANTS]
     drawn = []
-    for place, (platform, variant) in enumerate(cases):
-        shift = (place - (len(cases) - 1) / 2) * _DODGE
-        for timing in TIMINGS:
-            rows = select(costs, platform=platform, variant=variant, timing=timing)
-            if len(rows):
-                look = _look(platforms.index(platform), variant, timing)
-                rows = rows.sort_values("bits")
-                whiskers = [rows["median"] - rows["p5"], rows["p95"] - rows["median"]]
-                drawn.append(
-                    axes.errorbar(rows["bits"] + shift, rows["median"], yerr=whiskers, **look)
-                )
+    for platform, variant in _cases(costs):
+        rows = select(costs, platform=platform, variant=variant).sort_values("bits")
+        if len(rows):
+            look = _look(platforms.index(platform), variant)
+            whiskers = [rows["median"] - rows["p5"], rows["p95"] - rows["median"]]
+            places = rows["bits"] + _shift(costs, platform, variant)
+            drawn.append(axes.errorbar(places, rows["median"], yerr=whiskers, **look))
     axes.set_yscale("log")
+    return drawn
+
+
+def name_missing(costs: pd.DataFrame, axes: Axes) -> list[Annotation]:
+    """Say which variant was not measured in this way, at the end of the panel with more room.
+
+    Args:
+        costs: the rows that `plot_step` drew.
+        axes: where it drew them, with the limits that it will keep.
+    """
+    missing = [
+        scheme.name for name, scheme in VARIANTS.items() if name not in set(costs["variant"])
+    ]
+    if not missing:
+        return []
+    low, high = np.log(axes.get_ylim())
+    top = high - np.log(costs["p95"].max()) > np.log(costs["p5"].min()) - low
+    return [
+        axes.annotate(
+            f"{', '.join(missing)}: only one at a time",
+            (0.5, 0.97 if top else 0.03), xycoords="axes fraction",
+            ha="center", va="top" if top else "bottom",
+            color=MUTED, fontsize=SMALL_SIZE, bbox=_OVER_GRID,
+        )
+    ]  # fmt: skip
+
+
+def scale_axes(costs: pd.DataFrame, axes: Axes) -> None:
+    """Ticks for every panel that shares its axes with this one.
+
+    Args:
+        costs: what all of them show.
+        axes: one of them.
+    """
     decades = np.log10(costs["p95"].max() / costs["p5"].min())
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if decades < 2 else (1,)))
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if decades < 2.5 else (1,)))
     axes.yaxis.set_major_formatter(FuncFormatter(_plain))
     axes.yaxis.set_minor_formatter(NullFormatter())
     axes.set_xticks(sorted(set(costs["bits"])))
-    axes.margins(x=0.1)
-    return drawn
+    axes.margins(x=0.12)
+
+
+def _cases(costs: pd.DataFrame) -> list[tuple[str, str]]:
+    return [
+        (platform, variant) for platform in dict.fromkeys(costs["platform"]) for variant in VARIANTS
+    ]
+
+
+def _shift(costs: pd.DataFrame, platform: str, variant: str) -> float:
+    """Bits by which a case is moved to the right of its size."""
+    cases = _cases(costs)
+    apart = min(_DODGE, _SPREAD / (len(cases) - 1))
+    return (cases.index((platform, variant)) - (len(cases) - 1) / 2) * apart
 
 
 def plot_published(published: Sequence[Published], axes: Axes) -> list[Line2D]:
@@ -126,46 +190,32 @@ def plot_published(published: Sequence[Published], axes: Axes) -> list[Line2D]:
     ]
 
 
-def label_medians(costs: pd.DataFrame, axes: Axes, others: Sequence[float]) -> list[Annotation]:
-    """Write the medians at 3072 bits below their points, or above, where there is room.
+def label_medians(costs: pd.DataFrame, axes: Axes) -> list[Annotation]:
+    """Write the medians at 3072 bits beside their points, in the colour of their variant.
 
     Args:
         costs: the rows that `plot_step` drew.
-        axes: where it drew them.
-        others: heights of what else is drawn at 3072 bits.
+        axes: where it drew them, laid out.
     """
     rows = select(costs, bits=_LABELLED_BITS)
-    low, high = np.log(axes.get_ylim())
-    step = _LABEL_STEP * (high - low)
-    points = [*np.log(rows["median"]), *np.log(others)]
-    taken: list[float] = []
-    drawn = []
-    for median in rows["median"]:
-        for sign, alignment in ((-1, "top"), (1, "bottom")):
-            place = np.log(median) + sign * step
-            free = low + step / 2 < place < high - step / 2
-            if free and min(abs(place - other) for other in [*points, *taken]) >= 0.99 * step:
-                taken.append(place)
-                drawn.append(
-                    axes.annotate(
-                        f"{median:.3g}", (_LABELLED_BITS, median), xytext=(0, 4.5 * sign),
-                        textcoords="offset points", ha="center", va=alignment,
-                        fontsize=SMALL_SIZE,
-                        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.3},
-                    )
-                )  # fmt: skip
-                break
-    return drawn
+    columns = rows[["platform", "variant", "median"]]
+    return label_points(
+        [
+            (
+                _LABELLED_BITS + _shift(costs, platform, variant),
+                median,
+                three_figures(median),
+                VARIANTS[variant].series.color,
+            )
+            for platform, variant, median in columns.itertuples(index=False)
+        ],
+        axes,
+    )
 
 
-def _look(platform: int, variant: str, timing: str) -> dict[str, Any]:
-    look: dict[str, Any] = {**VARIANTS[variant][1].line(), "marker": _marker(platform)}
-    look |= {"elinewidth": 0.8, "capsize": 1.5, "capthick": 0.8}
-    return look | _SMALL if timing == "batch" else look
-
-
-_SMALL: Final[dict[str, Any]] = {"markersize": 2.0, "linewidth": 0.6}
-"""What is done in batches: the same, smaller and thinner."""
+def _look(platform: int, variant: str) -> dict[str, Any]:
+    look: dict[str, Any] = {**VARIANTS[variant].series.line(), "marker": _marker(platform)}
+    return look | {"markersize": 3.2, "elinewidth": 0.8, "capsize": 1.5, "capthick": 0.8}
 
 
 def _marker(platform: int) -> str:
@@ -183,15 +233,11 @@ def _hollow(point: Published) -> dict[str, Any]:
 
 
 def _legend(costs: pd.DataFrame) -> list[Line2D]:
-    """Variants by colour and dashes, platforms by marker, batches by size, what is hollow."""
+    """Variants by colour and dashes, platforms by marker, what is published hollow."""
     left = [
-        Line2D([], [], label=name, **{**series.line(), "marker": "none"})
-        for name, series in VARIANTS.values()
+        Line2D([], [], label=scheme.name, **{**scheme.series.line(), "marker": "none"})
+        for scheme in VARIANTS.values()
     ]
-    batch = int(costs["batch"].max())
-    if batch:
-        label = f"in batches of {batch:,}"
-        left.append(Line2D([], [], color=INK, marker="o", label=label, **_SMALL))
     interval: dict[str, Any] = {"marker": "|", "markersize": 6.0, "markeredgewidth": 1.0}
     left.append(
         Line2D([], [], color=INK, linestyle="none", label="5th–95th percentile", **interval)

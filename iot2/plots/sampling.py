@@ -7,6 +7,7 @@ samples that `iot2 security` stores.
 from __future__ import annotations
 
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any, Final
 
 import numpy as np
@@ -16,7 +17,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from iot2.plots.style import INK, MUTED, SERIES, SMALL_SIZE, TEXT_WIDTH, SavedFigure, save_both
+from iot2.plots.style import (
+    INK,
+    MUTED,
+    SERIES,
+    SIZES,
+    SMALL_SIZE,
+    TEXT_WIDTH,
+    SavedFigure,
+    save_both,
+)
 from iot2.security import curves
 from iot2.security.moduli import FIGURE_MODULUS, HONEST
 from iot2.security.samples import FIGURE_BITS, read_moduli, read_sampling
@@ -36,9 +46,9 @@ _SAMPLED: dict[str, Any] = {
 }
 _STEP: dict[str, Any] = {"color": INK, "linewidth": 0.7, "linestyle": (0.0, (2.0, 1.5))}
 _ROWS: Final = {
-    "w": "$N$·Pr[$S_\\ell = v$]",
-    "|w|": "Pr[$|w| = v$], over what\nit is for $w$ uniform",
-    "w^4": "Pr[$w^4 = v$], over what\nit is for $w$ uniform",
+    "w": "N·Pr[S$_ℓ$ = v]",
+    "|w|": "Pr[|w| = v], over what\nit is for w uniform",
+    "w^4": "Pr[w⁴ = v], over what\nit is for w uniform",
 }
 _BINS: Final = 40
 
@@ -70,11 +80,14 @@ def pdf_figure(data: Path, folder: Path) -> SavedFigure:
                 axes.set_xlim(-0.02 * most, 1.03 * most)
                 axes.set_xlabel("v / N", labelpad=1)
             panels[row, 0].set_ylabel(_ROWS[which])
+        for letter, axes in zip(ascii_lowercase, panels.flat, strict=False):
+            axes.set_title(f"({letter})", loc="left")
         for axes, bits in zip(panels[0], FIGURE_BITS, strict=True):
-            axes.set_title(f"ℓ = {bits}:  ℓ − log₂N = {excess(N, bits):.2f}")
+            name = f"{axes.get_title(loc='left')} ℓ = {bits}, ℓ − log₂N = {excess(N, bits):.2f}"
+            axes.set_title(name, loc="left")
         figure.legend(handles=_pdf_legend(), loc="outside upper center", ncols=4)
 
-    return save_both(draw, folder, PDF_NAME, width=TEXT_WIDTH, height=4.9)
+    return save_both(draw, folder, PDF_NAME, width=TEXT_WIDTH, height=5.3)
 
 
 def plot_law(exact: pd.DataFrame, axes: Axes, *, joined: bool) -> list[Artist]:
@@ -117,10 +130,8 @@ def _pdf_legend() -> list[Line2D]:
     dot: dict[str, Any] = {"color": SERIES[1].color, "marker": "o", "markersize": 3.0}
     return [
         Line2D([], [], color=_EXACT, label="exact"),
-        Line2D(
-            [], [], color=_EXACT, marker="_", linestyle="none", label="exact, one value of $w^4$"
-        ),
-        Line2D([], [], linestyle="none", label="sampled (95 % interval, but for $w^4$)", **dot),
+        Line2D([], [], color=_EXACT, marker="_", linestyle="none", label="exact, one value of w⁴"),
+        Line2D([], [], linestyle="none", label="sampled (95 % interval, but for w⁴)", **dot),
         Line2D([], [], label="the step", **_STEP),
     ]
 
@@ -144,7 +155,7 @@ def err_figure(data: Path, folder: Path) -> SavedFigure:
         plot_errors(toys, real, upper)
         plot_below_bound(toys, real, lower)
         upper.tick_params(labelbottom=False)
-        upper.set_title("(a) distance of $S_\\ell$ from uniform", loc="left")
+        upper.set_title("(a) distance of S$_ℓ$ from uniform", loc="left")
         lower.set_title("(b) the same, over the bound", loc="left")
         plot_distances(across, right)
         right.set_title("(c) at ℓ = 12, every honest N with ⌊2$^ℓ$/N⌋ = 2", loc="left")
@@ -161,11 +172,11 @@ _TOY_LOOK: dict[str, Any] = {
 
 
 def _real_look(place: int) -> dict[str, Any]:
-    series = SERIES[(0, 1, 5)[place]]
+    series = SIZES[place]
     return {
         "color": series.color,
-        "marker": ("o", "s", "D")[place],
-        "markersize": (7.0, 5.0, 3.0)[place],
+        "marker": series.marker,
+        "markersize": (7.0, 5.0, 3.6)[place],
         "markerfacecolor": "none",
         "linestyle": "none",
     }
@@ -185,8 +196,10 @@ def plot_errors(toys: pd.DataFrame, real: pd.DataFrame, axes: Axes) -> list[Arti
         drawn += axes.plot(
             rows["excess_bits"], rows["log2_err"], label=str(name), **_real_look(place)
         )
+    least = float(min(toys["log2_err"].min(), real["log2_err"].min()))
+    axes.set_ylim(min(least - 16, -152), 4)
     for margin in (64, 128):
-        drawn.append(_margin(margin, axes))
+        drawn.append(_margin(margin, axes, -margin - 2))
         drawn.append(
             axes.annotate(
                 f"ℓ = bits + {margin}" + (",\nas the protocol draws" if margin == 128 else ""),
@@ -198,8 +211,6 @@ def plot_errors(toys: pd.DataFrame, real: pd.DataFrame, axes: Axes) -> list[Arti
                 fontsize=SMALL_SIZE,
             )
         )
-    least = float(min(toys["log2_err"].min(), real["log2_err"].min()))
-    axes.set_ylim(min(least - 16, -152), 4)
     axes.set_ylabel("log₂ ERR")
     axes.legend(loc="upper right")
     axes.set_xticks(range(0, int(most) + 1, 16))
@@ -212,15 +223,18 @@ def plot_below_bound(toys: pd.DataFrame, real: pd.DataFrame, axes: Axes) -> list
     drawn += axes.plot(toys["excess_bits"], toys["log2_ratio"], **_TOY_LOOK)
     for place, (_, rows) in enumerate(real.groupby("name", sort=False)):
         drawn += axes.plot(rows["excess_bits"], rows["log2_ratio"], **_real_look(place))
-    drawn += [_margin(margin, axes) for margin in (64, 128)]
     axes.set_xlabel("ℓ − log₂N (bits)")
     axes.set_ylim(float(min(toys["log2_ratio"].min(), real["log2_ratio"].min())) - 0.8, 0.4)
+    drawn += [_margin(margin, axes, 0.0) for margin in (64, 128)]
     axes.set_ylabel("log₂(ERR/bound)")
     return drawn
 
 
-def _margin(margin: int, axes: Axes) -> Line2D:
-    return axes.axvline(margin, color=MUTED, linewidth=0.6, linestyle=(0.0, (2.0, 2.0)))
+def _margin(margin: int, axes: Axes, top: float) -> Line2D:
+    """A dotted line at a margin, up to a height: above it may be a legend."""
+    low, _ = axes.get_ylim()
+    look: dict[str, Any] = {"color": MUTED, "linewidth": 0.6, "linestyle": (0.0, (2.0, 2.0))}
+    return axes.plot([margin, margin], [low, top], **look)[0]
 
 
 def plot_distances(across: pd.DataFrame, axes: Axes) -> list[Artist]:
@@ -234,9 +248,9 @@ def plot_distances(across: pd.DataFrame, axes: Axes) -> list[Artist]:
                    markersize=2.2, linestyle="none", label="ERR of each N, counted"),
         *axes.plot(across["remainder"], across["worst"], color=SERIES[1].color, marker="s",
                    markersize=2.8, linestyle="none",
-                   label="distance of the laws of $y$\nfor b = 0 and b = 1, worst $z$"),
+                   label="distance of the laws of y\nfor b = 0 and b = 1, worst z"),
         *axes.plot(across["remainder"], across["median"], color=SERIES[3].color, marker="^",
-                   markersize=2.4, linestyle="none", label="the same, median $z$"),
+                   markersize=2.4, linestyle="none", label="the same, median z"),
     ]  # fmt: skip
     near = int(np.argmin(np.abs(across["remainder"] - 0.5)))
     place, least = float(across["remainder"].iloc[near]), float(across["worst"].iloc[near])

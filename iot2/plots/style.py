@@ -42,7 +42,9 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 from matplotlib import font_manager
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
@@ -77,6 +79,7 @@ _PNG_METADATA = {"Software": None}
 _SETTINGS: Any = {
     "font.family": [FONT],
     "mathtext.fontset": "dejavusans",
+    "mathtext.default": "regular",  # as the same letters are in plain text
     "font.size": FONT_SIZE,
     "axes.labelsize": FONT_SIZE,
     "axes.titlesize": FONT_SIZE,
@@ -152,6 +155,9 @@ SERIES = (
 )
 """From dark to light (the last, a spare, between the first two): use them in order."""
 
+SIZES = (SERIES[0], SERIES[1], SERIES[5])
+"""Real modulus sizes in the figures of the security analysis, the smallest first."""
+
 
 @dataclass(frozen=True, slots=True)
 class SavedFigure:
@@ -206,6 +212,15 @@ def save_both(
 ) -> SavedFigure:
     """Save a figure as `name.png`, for pages, and as `name.pdf`, for print; give the PDF."""
     return _save(draw, [folder / f"{name}{suffix}" for suffix in (".png", ".pdf")], width, height)
+
+
+def count_axis(axes: Axes) -> None:
+    """An x axis of powers of two, labelled with numbers and not with exponents."""
+    axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_locator(LogLocator(base=16))
+    axes.xaxis.set_minor_locator(LogLocator(base=2, numticks=99))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _save(

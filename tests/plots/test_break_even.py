@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from iot2.benchmark.storage import read_platform
-from iot2.plots.break_even import KeyCost, break_even, key_cost, plot_break_even
+from iot2.plots.break_even import KeyCost, break_even, key_cost, label_break_even, plot_break_even
 
 # Whole numbers: a tie is a tie, and not a question of rounding.
 COST = st.integers(1, 10**6)
@@ -29,14 +29,16 @@ def test_the_proof_comes_on_top_of_parsing(performances):
 
 def test_the_crossings_are_marked_and_named():
     axes = Figure().add_subplot()
-    plot_break_even(KeyCost(3000.0, 300.0), 20.0, 80.0, axes)
-    assert [text.get_text() for text in axes.texts] == ["from 51", "from 6"]
+    case = (KeyCost(3000.0, 300.0), 20.0, 80.0, axes)
+    plot_break_even(*case)
+    assert [text.get_text() for text in label_break_even(*case)] == ["from 51", "from 6"]
     marks = [line.get_xdata()[0] for line in axes.lines if len(line.get_xdata()) == 1]
     assert marks == [51, 6]
 
 
 def test_without_a_crossing_there_is_no_mark():
     axes = Figure().add_subplot()
-    plot_break_even(KeyCost(3000.0, 300.0), 90.0, 80.0, axes)
-    assert not axes.texts
+    case = (KeyCost(3000.0, 300.0), 90.0, 80.0, axes)
+    plot_break_even(*case)
+    assert not label_break_even(*case)
     assert len(axes.lines) == 3

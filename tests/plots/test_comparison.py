@@ -1,4 +1,5 @@
 import pytest
+from drawn import check_texts, letters
 from matplotlib.figure import Figure
 
 from iot2.benchmark.storage import read_platform
@@ -60,8 +61,8 @@ def test_bars_stack_the_parts_and_tell_value_and_ratio(costs, axes, split):
         assert widths == pytest.approx(rows[column].to_list())
     texts = write_ratios(rows, split.receiver, axes, split.compared, split.besides)
     ours, fastest = (rows[split.compared].iloc[place] for place in (0, 1))
-    assert texts[0].get_text().splitlines()[0] == f"{ours:.3g}"
-    assert texts[1].get_text().startswith(f"{fastest:.3g}  ({fastest / ours:.2g}×)\n")
+    assert texts[0].get_text().splitlines()[0] == f"{ours:#.3g}"
+    assert texts[1].get_text().startswith(f"{fastest:#.3g}  ({fastest / ours:.2g}×)\n")
     assert [tick.get_text() for tick in axes.get_yticklabels()] == [
         "ours",
         "SimplestOT\nsecp256k1",
@@ -97,21 +98,13 @@ def test_every_platform_has_a_block(performances, platform, tmp_path, monkeypatc
     ]
 
 
-def test_nothing_leaves_the_page(platform, tmp_path, monkeypatch):
-    seen = []
-    draw = Figure.savefig
-
-    def look(figure, *args, **keywords):
-        draw(figure, *args, **keywords)
-        seen.append((figure.get_tightbbox(), figure.bbox_inches))
-
-    monkeypatch.setattr(Figure, "savefig", look)
-    comparison_figure([platform], tmp_path)
-    for content, page in seen:
-        assert content.x0 >= page.x0
-        assert content.y0 >= page.y0
-        assert content.x1 <= page.x1
-        assert content.y1 <= page.y1
+def test_every_panel_has_a_letter_and_texts_keep_apart(performances, platform, tmp_path):
+    figure = comparison_figure([platform], tmp_path)._figure
+    assert sorted(letters(figure)) == list("abcdefg")
+    check_texts(figure)
+    two = comparison_figure([platform, read_platform(performances / "raspberry")], tmp_path)._figure
+    assert sorted(letters(two)) == list("aabbccddeefg")  # a block each, and bytes once
+    check_texts(two)
 
 
 def test_a_size_that_was_not_measured_is_refused(platform, tmp_path):

@@ -6,15 +6,22 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from drawn import check_texts, letters
+from matplotlib.figure import Figure
 
 from iot2.benchmark.storage import read_platform
 from iot2.errors import DataError
-from iot2.net.timings import COLUMNS, NetworkRecord, write_network
+from iot2.net.timings import COLUMNS, NetworkRecord, read_network, write_network
 from iot2.plots.costs import only, step_costs
-from iot2.plots.network import NAME, network_costs, network_figure
+from iot2.plots.network import NAME, network_costs, network_figure, plot_network
 
 
-def profile(folder: Path, bits: int) -> None:
+def profile(folder: Path, *sizes: int) -> None:
+    frames = {bits: transfers(bits) for bits in sizes}
+    write_network(folder, NetworkRecord.now(folder.name, sizes, 9, {}), frames)
+
+
+def transfers(bits: int) -> pd.DataFrame:
     rng = np.random.default_rng(bits)
     rows = [
         (client, variant, k, k % 2, 40_000_000, 20_000,
@@ -23,8 +30,7 @@ def profile(folder: Path, bits: int) -> None:
         for client in ("sync", "async")
         for k in range(9)
     ]  # fmt: skip
-    frame = pd.DataFrame(rows, columns=list(COLUMNS))
-    write_network(folder, NetworkRecord.now(folder.name, (bits,), 9, {}), {bits: frame})
+    return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 @pytest.fixture
@@ -63,6 +69,34 @@ def test_figure_shows_the_platforms_with_a_profile(folder: Path, performances: P
     assert first.startswith(b"%PDF")
     network_figure(platforms, folder / "figures")
     assert saved.path.read_bytes() == first, "the same data give the same bytes"
+
+
+def test_the_receiver_is_written_once_for_each_variant_and_size(folder: Path) -> None:
+    platform = read_platform(folder)
+    profile(folder, *platform.bits[-2:])
+    costs = network_costs(platform, read_network(folder)[1])
+    axes = Figure().add_subplot()
+    plot_network(costs, axes)
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == [
+        name
+        for bits in platform.bits[-2:]
+        for variant in ("compact", "six-message")
+        for name in (f"{variant}, {bits} bits, sync", "async")
+    ]
+    assert len(axes.texts) == 4
+    assert all(text.get_text().startswith("receiver ") for text in axes.texts)
+
+
+def test_several_panels_have_letters_and_texts_keep_apart(
+    folder: Path, performances: Path, tmp_path: Path
+) -> None:
+    other = shutil.copytree(performances / "raspberry", tmp_path / "raspberry")
+    platforms = [read_platform(folder), read_platform(other)]
+    for platform in platforms:
+        profile(platform.folder, platform.bits[-1])
+    figure = network_figure(platforms, tmp_path / "figures")._figure
+    assert letters(figure) == "ab"
+    check_texts(figure)
 
 
 def test_a_benchmark_that_lacks_the_size(folder: Path) -> None:

@@ -1,13 +1,16 @@
 import numpy as np
 import pytest
+from drawn import check_texts, letters
 from matplotlib.figure import Figure
 
 from iot2.benchmark.published import PUBLISHED
 from iot2.benchmark.storage import read_platform
 from iot2.errors import DataError
-from iot2.plots.costs import only, select
+from iot2.plots.costs import select
+from iot2.plots.labels import three_figures
 from iot2.plots.performance import (
     label_medians,
+    name_missing,
     performance_figure,
     plot_published,
     plot_step,
@@ -22,8 +25,9 @@ def axes():
 
 def test_every_platform_variant_and_timing_is_drawn(platforms, axes):
     costs = receiver_costs(platforms)
-    drawn = plot_step(select(costs, step="receiver_online"), axes)
-    assert len(drawn) == 2 * 3  # two variants singly, compact in batches
+    assert len(plot_step(select(costs, step="receiver_online", timing="batch"), axes)) == 2
+    drawn = plot_step(select(costs, step="receiver_online", timing="single"), axes)
+    assert len(drawn) == 2 * 2  # platforms and variants
     assert axes.get_yscale() == "log"
     online = {"variant": "six", "timing": "single", "step": "receiver_online"}
     rows = select(costs, **online, platform="linux").sort_values("bits")
@@ -50,16 +54,51 @@ def test_published_points_are_no_data(platforms):
 
 
 def test_labels_are_medians_and_do_not_meet(platforms, axes):
-    costs = select(receiver_costs(platforms), step="receiver_online")
+    costs = select(receiver_costs(platforms), step="receiver_online", timing="single")
     plot_step(costs, axes)
-    labels = label_medians(costs, axes, [point.receiver_online_us for point in PUBLISHED])
-    axes.figure.draw_without_rendering()
+    plot_published(PUBLISHED, axes)
+    labels = label_medians(costs, axes)
     boxes = [label.get_window_extent() for label in labels]
-    assert len(boxes) >= 4
     for place, box in enumerate(boxes):
         assert not any(box.overlaps(other) for other in boxes[:place])
-    linux = only(costs, "median", platform="linux", variant="six", bits=3072, timing="single")
-    assert f"{linux:.3g}" in [label.get_text() for label in labels]
+    rows = select(costs, bits=3072)
+    assert [label.get_text() for label in labels] == [
+        three_figures(value) for value in rows["median"]
+    ]
+
+
+@pytest.mark.parametrize(("scale", "place"), [(1.0, 0.03), (1e-3, 0.97)])
+def test_a_variant_that_is_missing_is_named_where_there_is_room(platforms, axes, scale, place):
+    costs = select(receiver_costs(platforms[:1]), step="receiver_online", timing="batch")
+    measured = ["p5", "median", "p95"]
+    costs = costs.assign(**{name: scale * costs[name] for name in measured})
+    plot_step(costs, axes)
+    axes.set_ylim(1e-5, 1.0)
+    (note,) = name_missing(costs, axes)
+    assert note.get_text() == "six-message: only one at a time"
+    assert note.xy[1] == place
+    both = costs.iloc[:2].assign(variant=["six", "compact"])
+    assert name_missing(both, axes) == []
+
+
+def test_neighbours_stand_apart(platforms, axes):
+    costs = select(receiver_costs(platforms), step="receiver_online", timing="single")
+    places = np.array([bars[0].get_xdata() for bars in plot_step(costs, axes)])
+    assert (np.diff(places, axis=0) > 100).all()
+    assert (np.abs(places - places.mean(axis=0)) < 300).all()
+
+
+def test_every_panel_has_a_letter_and_texts_keep_apart(platforms, tmp_path):
+    figure = performance_figure(platforms, tmp_path)._figure
+    assert letters(figure) == "abcd"
+    assert [axes.get_title(loc="left")[4:] for axes in figure.get_axes()] == [
+        "online, one at a time",
+        "offline, one at a time",
+        "online, 10,000 at once",
+        "offline, 10,000 at once",
+    ]
+    assert len({axes.get_ylim() for axes in figure.get_axes()}) == 1
+    check_texts(figure)
 
 
 def test_the_legend_names_platforms_and_publications(platforms, tmp_path, monkeypatch):
@@ -67,7 +106,7 @@ def test_the_legend_names_platforms_and_publications(platforms, tmp_path, monkey
     monkeypatch.setattr(Figure, "legend", lambda self, handles, **kw: legends.append(handles))
     performance_figure(platforms, tmp_path)
     labels = [handle.get_label() for handle in legends[0]]
-    assert {"linux", "raspberry", "in batches of 10,000"} < set(labels)
+    assert {"linux", "raspberry", "six-message", "compact"} < set(labels)
     assert [label for label in labels if "published" in label] == [
         "published: 2.80 µs, Core i9-13900H",
         "published: 39.90 µs, Raspberry Pi Zero 2W",
@@ -78,7 +117,7 @@ def test_a_platform_without_batches_is_drawn_too(performances, tmp_path):
     platform = read_platform(performances / "linux")
     without = {table: frame for table, frame in platform.tables.items() if table.kind != "batch"}
     bare = type(platform)(platform.folder, platform.record, without)
-    assert performance_figure([bare], tmp_path).size > 10_000
+    assert letters(performance_figure([bare], tmp_path)._figure) == "ab"
 
 
 def test_without_a_transfer_there_is_no_figure(performances, tmp_path):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from drawn import check_texts, letters
 from matplotlib.figure import Figure
 
 from iot2.plots import bayesian, sampling, stopwatch
@@ -135,11 +136,33 @@ def test_posteriors_against_the_rank_run_from_0_to_1(verdicts: list[Verdict]) ->
 
 
 def test_the_control_is_learnt_and_the_others_are_not(verdicts: list[Verdict]) -> None:
-    lines = stopwatch.plot_posteriors(verdicts, axes())[:-1]  # type: ignore[arg-type]
-    last = [float(line.get_ydata()[5]) for line in lines]  # type: ignore[attr-defined]
-    # True labels and shuffled ones in turn; the control comes last.
-    assert last[-2] > 0.95
-    assert all(0.2 < value < 0.8 for value in [*last[:-2], last[-1]])
+    def last(*, control: bool) -> list[float]:
+        """True labels and shuffled ones in turn."""
+        panel = axes()
+        lines = stopwatch.plot_posteriors(verdicts, panel, control=control)[:-1]  # type: ignore[arg-type]
+        low, high = panel.get_ylim()  # type: ignore[attr-defined]
+        for line in lines:
+            assert all(low < value < high for value in line.get_ydata())  # type: ignore[attr-defined]
+        return [float(line.get_ydata()[5]) for line in lines]  # type: ignore[attr-defined]
+
+    learnt, shuffled = last(control=True)
+    assert learnt > 0.95
+    others = last(control=False)
+    assert len(others) == 2 * (len(stopwatch.DRAWN) - 1)
+    assert all(0.2 < value < 0.8 for value in [shuffled, *others])
+
+
+def test_every_panel_has_a_letter_and_texts_keep_apart(
+    samples_folder: Path, verdicts: list[Verdict], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bayesian, "MOST_TRANSFERS", 64)
+    for saved, expected in (
+        (sampling.pdf_figure(samples_folder, tmp_path), "abcdefghijkl"),
+        (sampling.err_figure(samples_folder, tmp_path), "abc"),
+        (bayesian.bayesian_figure(samples_folder, verdicts, tmp_path), "abcdefg"),
+    ):
+        assert letters(saved._figure) == expected
+        check_texts(saved._figure)
 
 
 def test_figure_moduli_step_at_a_different_place_for_each_l() -> None:
