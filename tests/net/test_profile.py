@@ -148,7 +148,7 @@ def test_panel_shows_the_parts_of_a_round_trip() -> None:
     assert np.array(widths) == pytest.approx(np.array([[0.004, 0.014], [0.2, 2.0], [0.6, 0.9]]))
     assert len(bars) == len(PARTS)
     assert [t.get_text() for t in axes.get_yticklabels()] == [
-        "compact, 1024 bits, sync", "six, 3072 bits, async",
+        "compact, 1024 bits, sync", "six-message, 3072 bits, async",
     ]  # fmt: skip
     # The parts stand one after the other.
     assert [bar.get_x() for bar in bars[2]] == pytest.approx([0.204, 2.014])
