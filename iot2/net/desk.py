@@ -183,11 +183,13 @@ class Desk:
             while session.pending:
                 futures = {id(p): p.future for p in session.pending.values()}
                 await asyncio.wait(futures.values())
-            await self.end_session(session.row.sid, session.row.id)
+            # Another close may have ended it meanwhile, or another connection resumed it.
+            if connection.sessions.get(session.row.sid) is session:
+                await self.end_session(session.row.sid, session.row.id)
         return {}
 
     async def end_session(self, sid: bytes, number: int) -> None:
         """Forget a session, here and in the state."""
         self._registry.forget(sid)
-        await self._store.submit(lambda db: delete_session(db, number))
+        await self._store.submit(lambda db: delete_session(db, number, sid))
         self._log.info("session ended", sid=sid_prefix(sid))

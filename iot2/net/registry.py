@@ -196,7 +196,9 @@ class Registry:
 
     def load(self, session: OpenSession) -> None:
         """Take a stored session into memory."""
-        if self._leases.pop(session.row.sid, None) is not None:
+        lease = self._leases.pop(session.row.sid, None)
+        if lease is not None:
+            session.left = lease.left
             self.sessions[session.row.sid] = session
 
     def forget(self, sid: bytes) -> None:
@@ -216,13 +218,21 @@ class Registry:
         gone = [
             (sid, session.row.id)
             for sid, session in self.sessions.items()
-            if session.connection is None and session.left < before and not session.pending
+            if _left_alone(session, before)
         ]
         gone += [(sid, lease.number) for sid, lease in self._leases.items() if lease.left < before]
         for address, peer in list(self._peers.items()):
             if not peer.connections and not peer.sessions and peer.bucket.full:
                 del self._peers[address]
         return gone
+
+    def still_expired(self, sid: bytes) -> bool:
+        """Whether a session of `expired` may be ended still: nobody resumed or ended it since."""
+        before = time.monotonic() - self.limits.session_idle_s
+        session, lease = self.sessions.get(sid), self._leases.get(sid)
+        if session is not None:
+            return _left_alone(session, before)
+        return lease is not None and lease.left < before
 
     def overdue(self) -> list[tuple[Connection, str]]:
         """Connections past a time limit, each with the limit's name."""
@@ -236,3 +246,7 @@ class Registry:
             elif connection.in_flight == 0 and now - connection.heard > limits.idle_s:
                 late.append((connection, "idle_s"))
         return late
+
+
+def _left_alone(session: OpenSession, before: float) -> bool:
+    return session.connection is None and session.left < before and not session.pending

@@ -273,6 +273,9 @@ class Server:
                 self._spawn(self._end(connection, Code.LIMIT))
             strangers = self._strangers(strangers)
             for sid, number in self._registry.expired():
+                # Each end waits for the state: a client may be back meanwhile.
+                if not self._registry.still_expired(sid):
+                    continue
                 try:
                     await self._desk.end_session(sid, number)
                 except Iot2Error as error:

@@ -12,7 +12,9 @@ and happens whole or not at all.
 | spent     | an item that was transferred                                   |
 
 A session that ends takes its transfers and offers along: its sid is never
-accepted again, so nothing of it can be answered twice. Spent items stay.
+accepted again, so nothing of it can be answered twice. Spent items stay. The
+number of its row is never given again either, and whoever uses a session says
+its sid too: what comes late for one that has ended finds nothing.
 """
 
 from __future__ import annotations
@@ -29,15 +31,17 @@ from iot2.errors import DataError
 from iot2.net.events import Code, Refusal
 from iot2.parties.intervals import IntervalSet
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 INDEX_BITS: Final = 32
 """Indexes of a stored session are below 2^32; a row's key is session << 32 | index."""
+_MOST_SESSIONS: Final = 1 << 63 - INDEX_BITS
+"""Their numbers are below this: SQLite's keys have 63 bits."""
 
 _TABLES: Final = (
     "CREATE TABLE IF NOT EXISTS format(number INTEGER NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS sessions(id INTEGER PRIMARY KEY, sid BLOB NOT NULL UNIQUE,"
-    " variant INTEGER NOT NULL, fingerprint BLOB NOT NULL, peer TEXT NOT NULL,"
-    " count INTEGER NOT NULL, items TEXT, demo BLOB)",
+    "CREATE TABLE IF NOT EXISTS sessions(id INTEGER PRIMARY KEY AUTOINCREMENT,"
+    " sid BLOB NOT NULL UNIQUE, variant INTEGER NOT NULL, fingerprint BLOB NOT NULL,"
+    " peer TEXT NOT NULL, count INTEGER NOT NULL, items TEXT, demo BLOB)",
     "CREATE TABLE IF NOT EXISTS transfers(key INTEGER PRIMARY KEY, query BLOB NOT NULL,"
     " reply BLOB NOT NULL)",
     "CREATE TABLE IF NOT EXISTS offers(key INTEGER PRIMARY KEY)",
@@ -104,7 +108,11 @@ def query_digest(query: bytes) -> bytes:
 
 
 def insert_session(connection: sqlite3.Connection, row: SessionRow) -> int:
-    """Store a new session and return its number."""
+    """Store a new session and return its number.
+
+    Raises:
+        Refusal: every number was given.
+    """
     items = None if row.items is None else json.dumps(row.items)
     demo = None if row.demo is None else json.dumps([m.hex() for m in row.demo])
     cursor = connection.execute(
@@ -112,7 +120,10 @@ def insert_session(connection: sqlite3.Connection, row: SessionRow) -> int:
         " VALUES (?, ?, ?, ?, ?, ?, ?)",
         (row.sid, row.variant, row.fingerprint, row.peer, row.count, items, demo),
     )
-    return int(cursor.lastrowid or 0)
+    number = int(cursor.lastrowid or 0)
+    if number >= _MOST_SESSIONS:
+        raise Refusal(Code.INTERNAL, "the state has no number left for a session")
+    return number
 
 
 def load_session(
@@ -160,17 +171,25 @@ def open_sessions(connection: sqlite3.Connection) -> list[tuple[int, bytes, str]
     return connection.execute("SELECT id, sid, peer FROM sessions").fetchall()
 
 
-def delete_session(connection: sqlite3.Connection, session: int) -> None:
-    """End a session: its transfers and offers go with it, spent items stay."""
-    span = _range(session)
-    connection.execute("DELETE FROM transfers WHERE key BETWEEN ? AND ?", span)
-    connection.execute("DELETE FROM offers WHERE key BETWEEN ? AND ?", span)
-    connection.execute("DELETE FROM sessions WHERE id = ?", (session,))
+def _check_open(connection: sqlite3.Connection, session: int, sid: bytes) -> None:
+    found = connection.execute("SELECT sid FROM sessions WHERE id = ?", (session,)).fetchone()
+    if found is None or found[0] != sid:
+        raise Refusal(Code.UNKNOWN_SESSION, "the session has ended")
+
+
+def delete_session(connection: sqlite3.Connection, session: int, sid: bytes) -> None:
+    """End a session: its transfers and offers go with it, spent items stay; again is no harm."""
+    gone = connection.execute("DELETE FROM sessions WHERE id = ? AND sid = ?", (session, sid))
+    if gone.rowcount:
+        span = _range(session)
+        connection.execute("DELETE FROM transfers WHERE key BETWEEN ? AND ?", span)
+        connection.execute("DELETE FROM offers WHERE key BETWEEN ? AND ?", span)
 
 
 def record_answers(
     connection: sqlite3.Connection,
     session: int,
+    sid: bytes,
     answers: Sequence[Answered],
     items: Sequence[str],
 ) -> None:
@@ -180,8 +199,7 @@ def record_answers(
         Refusal: the session has ended, an item is spent, or an index is used.
     """
     start = session << INDEX_BITS
-    if connection.execute("SELECT 1 FROM sessions WHERE id = ?", (session,)).fetchone() is None:
-        raise Refusal(Code.UNKNOWN_SESSION, "the session has ended")
+    _check_open(connection, session, sid)
     for item in items:
         try:
             connection.execute("INSERT INTO spent VALUES (?)", (item,))
@@ -197,13 +215,18 @@ def record_answers(
 
 
 def stored_reply(
-    connection: sqlite3.Connection, session: int, asked: Sequence[tuple[int, bytes]]
+    connection: sqlite3.Connection,
+    session: int,
+    sid: bytes,
+    asked: Sequence[tuple[int, bytes]],
 ) -> bytes:
     """The stored replies, concatenated, of (index, digest of the query) that were answered.
 
     Raises:
-        Refusal: one index was answered for another query, or is not stored.
+        Refusal: the session has ended, or one index was answered for another
+            query, or is not stored.
     """
+    _check_open(connection, session, sid)
     replies = []
     for index, digest in asked:
         found = connection.execute(
@@ -215,8 +238,13 @@ def stored_reply(
     return b"".join(replies)
 
 
-def record_offers(connection: sqlite3.Connection, session: int, index: int) -> None:
-    """Remember that the offer of an index was made; again is no harm."""
+def record_offer(connection: sqlite3.Connection, session: int, sid: bytes, index: int) -> None:
+    """Remember that the offer of an index was made; again is no harm.
+
+    Raises:
+        Refusal: the session has ended.
+    """
+    _check_open(connection, session, sid)
     connection.execute("INSERT OR IGNORE INTO offers VALUES (?)", (session << INDEX_BITS | index,))
 
 

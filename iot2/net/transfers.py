@@ -37,7 +37,7 @@ from iot2.net.tables import (
     Answered,
     query_digest,
     record_answers,
-    record_offers,
+    record_offer,
     stored_reply,
 )
 from iot2.wire.ciphertexts import CIPHERTEXTS
@@ -142,8 +142,8 @@ class Transfers:
         index = _check_index(session, int.from_bytes(request[16:]))
         made = answering.offer(session.key, session.row.sid, index)
         if index not in session.offered:
-            number = session.row.id
-            await self._store.submit(lambda db: record_offers(db, number, index))
+            number, sid = session.row.id, session.row.sid
+            await self._store.submit(lambda db: record_offer(db, number, sid, index))
             session.offered.add(index)
         return made
 
@@ -200,8 +200,9 @@ class Transfers:
             return None
         if not all(used):
             raise Refusal(Code.STATE, "some of these indexes were already answered")
-        number, asked = session.row.id, list(zip(indexes, digests, strict=True))
-        return self._store.submit(lambda db: stored_reply(db, number, asked))
+        number, sid = session.row.id, session.row.sid
+        asked = list(zip(indexes, digests, strict=True))
+        return self._store.submit(lambda db: stored_reply(db, number, sid, asked))
 
     async def _answer(
         self,
@@ -213,7 +214,7 @@ class Transfers:
     ) -> bytes:
         """Steps 3 to 5 for indexes whose items are taken."""
         names = self._catalogue.names(session.row, indexes)
-        number = session.row.id
+        number, sid = session.row.id, session.row.sid
         if self._log.debugging:
             compute = self._timed(session, indexes, compute)
 
@@ -221,7 +222,7 @@ class Transfers:
             answers = list(map(Answered, indexes, digests, replies))
 
             def record(db: sqlite3.Connection) -> bytes:
-                record_answers(db, number, answers, names)
+                record_answers(db, number, sid, answers, names)
                 return b"".join(replies)
 
             self._store.submit_for(future, record)

@@ -1,6 +1,7 @@
 """The store and its tables: whole operations, shared transactions, failures."""
 
 import asyncio
+import dataclasses
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from iot2.net.tables import (
     open_sessions,
     query_digest,
     record_answers,
-    record_offers,
+    record_offer,
     spent_items,
     stored_reply,
 )
@@ -42,9 +43,9 @@ def test_a_session_and_its_answers_come_back(tmp_path: Path) -> None:
         number = await store.submit(lambda db: insert_session(db, ROW))
         other = await store.submit(lambda db: insert_session(db, DEMO))
         answers = [Answered(k, query_digest(b"q%d" % k), b"r%d" % k) for k in (0, 1, 5)]
-        await store.submit(lambda db: record_answers(db, number, answers, ["a"]))
-        await store.submit(lambda db: record_offers(db, other, 2))
-        await store.submit(lambda db: record_offers(db, other, 2))
+        await store.submit(lambda db: record_answers(db, number, ROW.sid, answers, ["a"]))
+        for _ in range(2):
+            await store.submit(lambda db: record_offer(db, other, DEMO.sid, 2))
         await store.close()
 
     async def second() -> None:
@@ -56,12 +57,12 @@ def test_a_session_and_its_answers_come_back(tmp_path: Path) -> None:
         assert demo == DEMO.numbered(demo.id)
         assert (none.intervals, offers.intervals) == ([], [(2, 3)])
         asked = [(1, query_digest(b"q1")), (0, query_digest(b"q0"))]
-        assert await store.submit(lambda db: stored_reply(db, row.id, asked)) == b"r1r0"
+        assert await store.submit(lambda db: stored_reply(db, row.id, ROW.sid, asked)) == b"r1r0"
         for wrong in ((1, query_digest(b"q0")), (2, query_digest(b"q2"))):
             with pytest.raises(Refusal, match="STATE"):
-                await store.submit(lambda db, w=wrong: stored_reply(db, row.id, [w]))
+                await store.submit(lambda db, w=wrong: stored_reply(db, row.id, ROW.sid, [w]))
         assert await store.submit(spent_items) == {"a"}
-        await store.submit(lambda db: delete_session(db, row.id))
+        await store.submit(lambda db: delete_session(db, row.id, ROW.sid))
         assert await store.submit(lambda db: load_session(db, ROW.sid)) is None
         assert await store.submit(spent_items) == {"a"}, "items stay spent"
         assert [peer for _, _, peer in await store.submit(open_sessions)] == ["::1"]
@@ -76,18 +77,66 @@ def test_answers_are_recorded_whole_or_not_at_all() -> None:
         store = await opened(None)
         number = await store.submit(lambda db: insert_session(db, ROW))
         one = [Answered(0, b"q", b"r")]
-        await store.submit(lambda db: record_answers(db, number, one, ["a"]))
+        await store.submit(lambda db: record_answers(db, number, ROW.sid, one, ["a"]))
         for answers, items, code in (
             ([Answered(1, b"q", b"r"), Answered(0, b"q", b"other")], ["b"], "STATE"),
             ([Answered(1, b"q", b"r")], ["b", "a"], "SPENT"),
         ):
             with pytest.raises(Refusal, match=code):
-                await store.submit(lambda db, a=answers, i=items: record_answers(db, number, a, i))
+                await store.submit(
+                    lambda db, a=answers, i=items: record_answers(db, number, ROW.sid, a, i)
+                )
         _, answered, _ = await store.submit(lambda db: load_session(db, ROW.sid))
         assert answered.intervals == [(0, 1)]
         assert await store.submit(spent_items) == {"a"}
         with pytest.raises(Refusal, match="UNKNOWN_SESSION"):
-            await store.submit(lambda db: record_answers(db, number + 1, one, []))
+            await store.submit(lambda db: record_answers(db, number + 1, ROW.sid, one, []))
+        await store.close()
+
+    run(work())
+
+
+def test_a_sessions_number_is_never_given_again() -> None:
+    async def work() -> None:
+        store = await opened(None)
+        first = await store.submit(lambda db: insert_session(db, ROW))
+        await store.submit(lambda db: delete_session(db, first, ROW.sid))
+        second = await store.submit(lambda db: insert_session(db, DEMO))
+        assert second > first
+        one = [Answered(0, b"q", b"r")]
+        await store.submit(lambda db: record_answers(db, second, DEMO.sid, one, []))
+        await store.submit(lambda db: record_offer(db, second, DEMO.sid, 1))
+        # What is meant for another session changes nothing of this one.
+        await store.submit(lambda db: delete_session(db, second, ROW.sid))
+        for late in (
+            lambda db: record_answers(db, second, ROW.sid, [Answered(2, b"q", b"r")], ["a"]),
+            lambda db: record_offer(db, second, ROW.sid, 2),
+            lambda db: stored_reply(db, second, ROW.sid, [(0, b"q")]),
+        ):
+            with pytest.raises(Refusal, match="UNKNOWN_SESSION"):
+                await store.submit(late)
+        _, answered, offered = await store.submit(lambda db: load_session(db, DEMO.sid))
+        assert (answered.intervals, offered.intervals) == ([(0, 1)], [(1, 2)])
+        assert await store.submit(spent_items) == set()
+        await store.close()
+
+    run(work())
+
+
+def test_numbers_of_sessions_run_out_with_an_error() -> None:
+    async def work() -> None:
+        store = await opened(None)
+
+        def last(db: sqlite3.Connection) -> None:
+            insert_session(db, ROW)
+            db.execute("UPDATE sqlite_sequence SET seq = ?", ((1 << 31) - 2,))
+
+        await store.submit(last)
+        assert await store.submit(lambda db: insert_session(db, DEMO)) == (1 << 31) - 1
+        other = dataclasses.replace(DEMO, sid=b"u" * 16)
+        with pytest.raises(Refusal, match="no number left"):
+            await store.submit(lambda db: insert_session(db, other))
+        assert len(await store.submit(open_sessions)) == 2
         await store.close()
 
     run(work())
@@ -181,8 +230,8 @@ def test_a_second_store_is_refused(tmp_path: Path) -> None:
 def test_another_format_is_refused(tmp_path: Path) -> None:
     database = sqlite3.connect(tmp_path / FILE_NAME)
     database.execute("CREATE TABLE format(number INTEGER)")
-    database.execute("INSERT INTO format VALUES (2)")
+    database.execute("INSERT INTO format VALUES (1)")
     database.commit()
     database.close()
-    with pytest.raises(DataError, match="format 1, came format 2"):
+    with pytest.raises(DataError, match="format 2, came format 1"):
         run(opened(tmp_path))
