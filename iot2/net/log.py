@@ -5,12 +5,17 @@ bytes of a sid, an index, a code and milliseconds. Messages, keys, roots and
 choices never get here: no field for them exists, and what the libraries below
 would log (they print the text frames that they handle) is reduced to the name
 of what went wrong.
+
+A line that cannot be written (a full disk, a pipe that nobody reads from any
+more) is dropped: serving goes before logging.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
+import os
 import sys
 import time
 from typing import Any, Final, TextIO
@@ -38,7 +43,9 @@ class Log:
 
     def __init__(self, level: str = "warning", stream: TextIO | None = None) -> None:
         self._least = LEVELS.index(level)
-        self._stream = stream if stream is not None else sys.stderr
+        # None where the process was started without a standard error.
+        self._stream: TextIO | None = stream if stream is not None else sys.stderr
+        self._descriptor = _descriptor(self._stream)
         self.debugging = self._least == 0
 
     def debug(self, event: str, **values: Any) -> None:
@@ -65,9 +72,27 @@ class Log:
             raise KeyError(f"a log line has no field {', '.join(sorted(unknown))}")
         stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         line = {"time": stamp, "level": LEVELS[level], "event": event, **values}
-        # One write for the whole line: threads and processes may share the stream.
-        self._stream.write(json.dumps(line, separators=(",", ":")) + "\n")
-        self._stream.flush()
+        text = json.dumps(line, separators=(",", ":")) + "\n"
+        # What a closed stream raises is a ValueError.
+        with contextlib.suppress(OSError, ValueError):
+            # One write for the whole line: threads and processes may share the stream.
+            if self._descriptor is not None:
+                os.write(self._descriptor, text.encode())
+            elif self._stream is not None:
+                self._stream.write(text)
+                self._stream.flush()
+
+
+def _descriptor(stream: TextIO | None) -> int | None:
+    """Where the stream's lines go past its buffer.
+
+    A buffer would keep the line that could not be written, and fail once more
+    when the interpreter ends, which then exits with a status of its own.
+    """
+    try:
+        return None if stream is None else stream.fileno()
+    except (OSError, ValueError, AttributeError):
+        return None
 
 
 def sid_prefix(sid: bytes) -> str:

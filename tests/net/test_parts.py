@@ -266,6 +266,17 @@ def test_log_lines_are_json_with_known_fields() -> None:
     assert library.getEffectiveLevel() >= logging.ERROR
 
 
+def test_a_log_that_cannot_be_written_is_no_trouble(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Path("/dev/full").open("w") as full:
+        Log("info", full).info("stopped")
+    assert full.closed, "nothing was left in its buffer to fail then"
+    closed = io.StringIO()
+    closed.close()
+    Log("info", closed).info("stopped")
+    monkeypatch.setattr(sys, "stderr", None)
+    Log("info").info("stopped")
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "localhost", "::1", "[::1]"])
 def test_loopback(host: str) -> None:
     assert is_loopback(host)
