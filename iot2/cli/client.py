@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("-l", "--bits", type=int, help="modulus size, of a demonstration server alone")
     add("-x", type=int, help="demonstration message 0, a number")
     add("-y", type=int, help="demonstration message 1, a number")
-    add("--count", type=int, default=1, help="demonstrations to run (default: %(default)s)")
+    add("--count", type=int, help="demonstrations to run (default: 1)")
     add("--variant", choices=("compact", "six"), default="compact", help="(default: %(default)s)")
     add("--fingerprint", metavar="HEX", help="accept this key alone, and skip its proof")
     add("--insecure", action="store_true", help="accept a key too small to be safe, for trying")
@@ -64,17 +63,17 @@ def run(args: argparse.Namespace) -> int:
         "insecure_plain": args.insecure_plain,
     }
     url = f"{scheme}://{host}:{args.port}"
-    parts = _parts([args.choice] * options.transfers, args.batch)
+    choices = [args.choice] * options.transfers
     got: dict[int, bytes] = {}
     start = time.perf_counter()
     client: Client | AsyncClient
     try:
         if args.asynchronous:
             client = AsyncClient(url, options, **settings)
-            asyncio.run(_transfer_async(client, parts, got))
+            asyncio.run(_transfer_async(client, choices, args.batch, got))
         else:
             client = Client(url, options, **settings)
-            _transfer(client, parts, got)
+            _transfer(client, choices, args.batch, got)
     finally:
         # A transfer spends its item: what has come is shown, whatever failed after it.
         if got:
@@ -82,51 +81,41 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _parts(choices: Sequence[int], batch: int) -> dict[int, Sequence[int]]:
-    """The choices of each event, by the index of the first one."""
-    return {k: choices[k : k + batch] for k in range(0, len(choices), batch)}
-
-
-def _transfer(client: Client, parts: dict[int, Sequence[int]], got: dict[int, bytes]) -> None:
-    """Transfer one part after the other; `got` holds each message by its index."""
-    with client:
-        for first, part in parts.items():
-            with _kept(got, first):
-                several = len(part) > 1
-                messages = client.transfer_many(part) if several else [client.transfer(part[0])]
-                got.update(enumerate(messages, first))
+def _transfer(client: Client, choices: Sequence[int], batch: int, got: dict[int, bytes]) -> None:
+    """Transfer in order; `got` has each message by its index as soon as it came."""
+    came: list[bytes] = []
+    try:
+        with client:
+            if batch > 1:
+                client.transfer_many(choices, into=came)
+            else:
+                for choice in choices:
+                    came.append(client.transfer(choice))
+    finally:
+        got.update(enumerate(came))
 
 
 async def _transfer_async(
-    client: AsyncClient, parts: dict[int, Sequence[int]], got: dict[int, bytes]
+    client: AsyncClient, choices: Sequence[int], batch: int, got: dict[int, bytes]
 ) -> None:
     """The same, single transfers side by side; one that fails does not stop the others."""
 
     async def single(index: int, choice: int) -> None:
         got[index] = await client.transfer(choice)
 
-    async with client:
-        if any(len(part) > 1 for part in parts.values()):
-            for first, part in parts.items():
-                with _kept(got, first):
-                    got.update(enumerate(await client.transfer_many(part), first))
-            return
-        pairs = ((index, choice) for index, (choice,) in parts.items())
-        ended = await asyncio.gather(*starmap(single, pairs), return_exceptions=True)
-        for failure in filter(None, ended):
-            raise failure
-
-
-@contextlib.contextmanager
-def _kept(got: dict[int, bytes], first: int) -> Iterator[None]:
-    """Keep the messages of a part that the server's limits cut, and of which some ended."""
-    from iot2.net.errors import Interrupted
-
+    came: list[bytes] = []
     try:
-        yield
-    except Interrupted as error:
-        got.update(enumerate(error.messages, first))
-        raise
+        async with client:
+            if batch > 1:
+                await client.transfer_many(choices, into=came)
+                return
+            ended = await asyncio.gather(
+                *starmap(single, enumerate(choices)), return_exceptions=True
+            )
+            for failure in filter(None, ended):
+                raise failure
+    finally:
+        got.update(enumerate(came))
 
 
 def _options(args: argparse.Namespace) -> Options:
@@ -135,8 +124,10 @@ def _options(args: argparse.Namespace) -> Options:
 
     if (args.x is None) != (args.y is None):
         raise ParameterError("a demonstration takes both -x and -y, got one of them")
-    if args.item is not None and (args.x is not None or args.bits is not None):
-        raise ParameterError("-l, -x and -y are for demonstrations, --item for a server's items")
+    if args.item is not None and {args.x, args.bits, args.count} != {None}:
+        raise ParameterError(
+            "-l, -x, -y and --count are for demonstrations, --item for a server's items"
+        )
     insecure = args.insecure or args.bits == INSECURE_BITS
     if insecure:
         what = f"{INSECURE_BITS} bits give 80-bit security"
@@ -146,7 +137,7 @@ def _options(args: argparse.Namespace) -> Options:
     return Options(
         variant=args.variant,
         items=None if args.item is None else tuple(args.item),
-        count=args.count,
+        count=1 if args.count is None else args.count,
         bits=args.bits,
         demo=None if args.x is None else (args.x, args.y),
         fingerprint=None if args.fingerprint is None else fingerprint_from_hex(args.fingerprint),

@@ -23,6 +23,7 @@ from typing import Any, Self, TypeVar
 from iot2.errors import StateError
 from iot2.net.conversation import Conversation, Pause, Rejoin, Step, Steps
 from iot2.net.errors import LinkError, RemoteError
+from iot2.net.events import Code
 from iot2.net.known_keys import KnownKeys
 from iot2.net.links import AsyncLink, Endpoint, Observer, SyncLink
 from iot2.net.options import Options
@@ -58,7 +59,8 @@ class _Common:
         self.conversation = Conversation(
             self._endpoint.name, self.options, known if known is not None else KnownKeys()
         )
-        self._epoch = 0
+        self._epoch = 0  # of the latest connection that was joined
+        self._closed = False
         self._turn = threading.Lock()  # threads speak one at a time
 
     @property
@@ -74,9 +76,22 @@ class _Common:
         return self.conversation.limits
 
     def _worth_retrying(self, error: LinkError | RemoteError, deadline: float) -> bool:
-        """Whether to connect once more: a server that is away or busy may come back."""
-        hopeless = isinstance(error, RemoteError) and error.retry_after_ms is None
+        """Whether to connect once more: a server that is away, busy or full may come back."""
+        hopeless = (
+            isinstance(error, RemoteError)
+            and error.retry_after_ms is None
+            and error.code is not Code.LIMIT  # of connections: the broken one may still count
+        )
         return not hopeless and time.monotonic() < deadline
+
+    def _rejoined(self, step: Rejoin) -> bool:
+        """Whether another thread or task has joined since; called by the one that would join."""
+        self._check_open()
+        return step.epoch != self._epoch
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StateError("the client was closed meanwhile")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._endpoint.url!r}, {self.options.variant})"
@@ -109,12 +124,8 @@ class Client(_Common):
             MessageError: it answers nonsense.
         """
         self._lock = threading.Lock()
-        self._open_link()
-        try:
-            self._run(self.conversation.join())
-        except BaseException:
-            self._drop()
-            raise
+        self._closed = False
+        self._join()
 
     def transfer(self, choice: int) -> bytes:
         """The chosen message of the next index.
@@ -127,14 +138,22 @@ class Client(_Common):
         """
         return self._run(self.conversation.transfer(choice))
 
-    def transfer_many(self, choices: Sequence[int]) -> list[bytes]:
+    def transfer_many(self, choices: Sequence[int], into: list[bytes] | None = None) -> list[bytes]:
         """The chosen messages of the next indexes, in batches.
+
+        Args:
+            choices: b of each transfer.
+            into: a list that gets each message as it comes: whatever ends the call,
+                Ctrl-C or a time limit, what came is there.
+
+        Returns:
+            `into`, or a new list.
 
         Raises:
             Interrupted: a transfer failed after others had ended; it holds their messages.
             RemoteError, LinkError, MessageError, StateError: as `transfer`, when none had.
         """
-        return self._run(self.conversation.transfer_many(choices))
+        return self._run(self.conversation.transfer_many(choices, into))
 
     def precompute(self, count: int) -> None:
         """The offline phase of `count` transfers, ahead of time."""
@@ -143,22 +162,31 @@ class Client(_Common):
 
     def close(self) -> None:
         """End the session, then the connection."""
+        self._closed = True
         if self._link is not None:
             self._run(self.conversation.close())
         self._drop()
+        self.conversation.forget()
 
     def _drop(self) -> None:
-        if self._link is not None:
-            self._link.close()
-            self._link = None
+        link, self._link = self._link, None
+        if link is not None:
+            link.close()
 
-    def _open_link(self) -> None:
+    def _join(self) -> None:
+        """Make a connection and join; others may use it only then."""
         self._drop()
-        self._epoch += 1
-        timeout = self.options.timeout_s
-        self._link = SyncLink(self._endpoint, self._epoch, timeout, self._observer)
+        options = self.options
+        link = SyncLink(self._endpoint, self._epoch + 1, options.timeout_s, self._observer)
+        try:
+            self._run(self.conversation.join(), link)
+            self._check_open()
+        except BaseException:
+            link.close()
+            raise
+        self._link, self._epoch = link, link.epoch
 
-    def _run(self, steps: Steps[_T]) -> _T:
+    def _run(self, steps: Steps[_T], joining: SyncLink | None = None) -> _T:
         result: Any = None
         failure: Exception | None = None
         try:
@@ -167,34 +195,31 @@ class Client(_Common):
                     step = steps.send(result) if failure is None else steps.throw(failure)
                 result = failure = None
                 try:
-                    result = self._do(step)
+                    result = self._do(step, joining)
                 except Exception as error:
                     failure = error
         except StopIteration as stop:
             value: _T = stop.value
             return value
 
-    def _do(self, step: Step) -> Any:
+    def _do(self, step: Step, joining: SyncLink | None) -> Any:
         if isinstance(step, Pause):
             time.sleep(step.seconds)
             return None
         if isinstance(step, Rejoin):
             return self._rejoin(step)
-        link = self._link
+        link = joining or self._link
         if link is None:
             raise LinkError("the client is not connected", self._epoch)
         return link.ask(step.event, step.data, step.timeout_s)
 
     def _rejoin(self, step: Rejoin) -> None:
         with self._lock:
-            if step.epoch != self._epoch:
-                return  # another thread did it
             deadline = time.monotonic() + self.options.patience_s
             pause = 0.05
-            while True:
+            while not self._rejoined(step):
                 try:
-                    self._open_link()
-                    self._run(self.conversation.join())
+                    self._join()
                     return
                 except (LinkError, RemoteError) as error:
                     if not self._worth_retrying(error, deadline):
@@ -207,6 +232,7 @@ class AsyncClient(_Common):
     """A receiver that is awaited; transfers may be awaited side by side."""
 
     _link: AsyncLink | None = None
+    _ending: set[asyncio.Task[None]]
 
     async def __aenter__(self) -> Self:
         await self.connect()
@@ -223,20 +249,19 @@ class AsyncClient(_Common):
     async def connect(self) -> None:
         """As `Client.connect`."""
         self._lock = asyncio.Lock()
-        await self._open_link()
-        try:
-            await self._run(self.conversation.join())
-        except BaseException:
-            await self._drop()
-            raise
+        self._ending = set()
+        self._closed = False
+        await self._join()
 
     async def transfer(self, choice: int) -> bytes:
         """As `Client.transfer`."""
         return await self._run(self.conversation.transfer(choice))
 
-    async def transfer_many(self, choices: Sequence[int]) -> list[bytes]:
+    async def transfer_many(
+        self, choices: Sequence[int], into: list[bytes] | None = None
+    ) -> list[bytes]:
         """As `Client.transfer_many`."""
-        return await self._run(self.conversation.transfer_many(choices))
+        return await self._run(self.conversation.transfer_many(choices, into))
 
     def precompute(self, count: int) -> None:
         """The offline phase of `count` transfers, ahead of time."""
@@ -244,22 +269,39 @@ class AsyncClient(_Common):
 
     async def close(self) -> None:
         """End the session, then the connection."""
+        self._closed = True
         if self._link is not None:
             await self._run(self.conversation.close())
         await self._drop()
+        self.conversation.forget()
 
     async def _drop(self) -> None:
-        if self._link is not None:
-            link, self._link = self._link, None
-            await link.close()
+        link, self._link = self._link, None
+        if link is not None:
+            await self._end(link)
 
-    async def _open_link(self) -> None:
+    async def _end(self, link: AsyncLink) -> None:
+        """Close a connection to the end, even if the task that closes it is cancelled."""
+        task = asyncio.get_running_loop().create_task(link.close())
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+        await asyncio.shield(task)
+
+    async def _join(self) -> None:
+        """As `Client._join`."""
         await self._drop()
-        self._epoch += 1
-        timeout = self.options.timeout_s
-        self._link = await AsyncLink.connect(self._endpoint, self._epoch, timeout, self._observer)
+        link = await AsyncLink.connect(
+            self._endpoint, self._epoch + 1, self.options.timeout_s, self._observer
+        )
+        try:
+            await self._run(self.conversation.join(), link)
+            self._check_open()
+        except BaseException:
+            await self._end(link)
+            raise
+        self._link, self._epoch = link, link.epoch
 
-    async def _run(self, steps: Steps[_T]) -> _T:
+    async def _run(self, steps: Steps[_T], joining: AsyncLink | None = None) -> _T:
         result: Any = None
         failure: Exception | None = None
         try:
@@ -267,7 +309,7 @@ class AsyncClient(_Common):
                 step = steps.send(result) if failure is None else steps.throw(failure)
                 result = failure = None
                 try:
-                    result = await self._do(step)
+                    result = await self._do(step, joining)
                 except Exception as error:
                     failure = error
         except StopIteration as stop:
@@ -276,26 +318,23 @@ class AsyncClient(_Common):
         finally:
             steps.close()  # a task that was cancelled gives its tuple up
 
-    async def _do(self, step: Step) -> Any:
+    async def _do(self, step: Step, joining: AsyncLink | None) -> Any:
         if isinstance(step, Pause):
             return await asyncio.sleep(step.seconds)
         if isinstance(step, Rejoin):
             return await self._rejoin(step)
-        link = self._link
+        link = joining or self._link
         if link is None:
             raise LinkError("the client is not connected", self._epoch)
         return await link.ask(step.event, step.data, step.timeout_s)
 
     async def _rejoin(self, step: Rejoin) -> None:
         async with self._lock:
-            if step.epoch != self._epoch:
-                return  # another task did it
             deadline = time.monotonic() + self.options.patience_s
             pause = 0.05
-            while True:
+            while not self._rejoined(step):
                 try:
-                    await self._open_link()
-                    await self._run(self.conversation.join())
+                    await self._join()
                     return
                 except (LinkError, RemoteError) as error:
                     if not self._worth_retrying(error, deadline):

@@ -131,9 +131,10 @@ class Conversation:
         hello = ev.Hello(
             ev.PROTOCOL_VERSION, options.variant, tuple(held), options.bits, options.demo
         )
-        answer = yield from self._once(
-            ev.HELLO, hello.to_wire(), max(_KEY_SECONDS, options.timeout_s)
-        )
+        patience = options.timeout_s
+        if options.bits is not None:
+            patience = max(_KEY_SECONDS, patience)
+        answer = yield from self._once(ev.HELLO, hello.to_wire(), patience)
         welcome = ev.Welcome.from_wire(answer)
         fp = welcome.fingerprint
         if options.bits not in (None, welcome.bits):
@@ -185,12 +186,14 @@ class Conversation:
             refusal = Refusal.from_wire(answer)
             if refusal is None:
                 return answer
-            if refusal.retry_after_ms is None or waited > self.options.patience_s:
+            if refusal.retry_after_ms is None:
                 raise RemoteError(refusal)
             # Not all at the same moment, and less often each time.
             seconds = max(pause, refusal.retry_after_ms / 1000) * random.uniform(0.75, 1.5)  # noqa: S311
             pause = min(2 * pause, 5.0)
             waited += seconds
+            if waited > self.options.patience_s:
+                raise RemoteError(refusal)
             yield Pause(seconds)
 
     def _ask(self, event: str, data: Any) -> Steps[Any]:
@@ -254,31 +257,37 @@ class Conversation:
             receiver.discard(index)
             raise
 
-    def transfer_many(self, choices: Sequence[int]) -> Steps[list[bytes]]:
+    def transfer_many(
+        self, choices: Sequence[int], into: list[bytes] | None = None
+    ) -> Steps[list[bytes]]:
         """The chosen messages of the next indexes, in batches where the variant has them."""
-        messages: list[bytes] = []
+        messages = [] if into is None else into
+        before = len(messages)
         try:
             if self.options.variant == ev.SIX:
+                for choice in choices:
+                    check_choice(choice, 2)
                 for choice in choices:
                     messages.append((yield from self.transfer(choice)))
             else:
                 yield from self._transfer_batches(choices, messages)
         except Exception as error:
-            if not messages:
+            if len(messages) == before:
                 raise
-            raise Interrupted(messages, len(choices), error) from error
+            raise Interrupted(messages[before:], len(choices), error) from error
         return messages
 
     def _transfer_batches(self, choices: Sequence[int], messages: list[bytes]) -> Steps[None]:
         """Append the chosen messages, a batch at a time."""
         receiver = _compact(self._ready(len(choices)))
         queries = receiver.choose_many(list(choices)) if choices else []
+        before = len(messages)
         try:
             size = self._batch_size(queries)
             for start in range(0, len(queries), size):
                 yield from self._batch(receiver, queries[start : start + size], messages)
         except BaseException:
-            for query in queries[len(messages) :]:
+            for query in queries[len(messages) - before :]:
                 receiver.discard(query.index)
             raise
 
@@ -347,6 +356,11 @@ class Conversation:
         except Iot2Error:
             return
 
+    def forget(self) -> None:
+        """Drop the session and its tuples; the key stays known."""
+        self.session = self._receiver = None
+        self._made = self._next_index = 0
+
 
 def _reply(data: object, index: int) -> Reply:
     reply = Reply.from_bytes(ev.bytes_of(data, ev.QUERY))
@@ -374,7 +388,9 @@ def _size(data: object) -> int:
     """The bytes of the frame that this part of an event takes, or nearly so."""
     if isinstance(data, bytes):
         return len(data)
-    return len(json.dumps(data, default=lambda _: "")) if data is not None else 0
+    if data is None:
+        return 0
+    return len(json.dumps(data, default=lambda _: "", separators=(",", ":")))
 
 
 def _values(data: object) -> Sequence[object]:

@@ -12,14 +12,19 @@ import binascii
 import contextlib
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from iot2.errors import DataError, Iot2Error
 from iot2.files import write_atomically
 from iot2.net.errors import KeyMismatch
 from iot2.wire.public_key import PublicKey
+
+_PATIENCE_S: Final = 1.0
+_PAUSE_S: Final = 0.01
 
 
 @dataclass(slots=True)
@@ -103,14 +108,21 @@ def _read(path: Path) -> dict[str, PublicKey]:
 
 @contextlib.contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Keep other clients from replacing the file meanwhile, by a lock on its folder."""
+    """Keep other clients from replacing the file meanwhile, by a lock on its folder.
+
+    Somebody else may hold the lock for reasons of their own: it is not waited for long.
+    """
     try:
         folder = os.open(path.parent, os.O_RDONLY)
     except OSError as error:
         error.filename = str(path)  # the name that the caller knows
         raise
     try:
-        fcntl.flock(folder, fcntl.LOCK_EX)
+        for _ in range(round(_PATIENCE_S / _PAUSE_S)):
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            time.sleep(_PAUSE_S)
         yield
     finally:
         os.close(folder)

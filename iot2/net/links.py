@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextlib
+import queue
 import ssl
 import threading
 from collections.abc import Callable
@@ -106,6 +107,13 @@ def _refused(data: object) -> RemoteError | None:
     return None if refusal is None else RemoteError(refusal)
 
 
+class _Packets(queue.SimpleQueue[Any]):
+    """What waits to be sent. Ctrl-C at the wrong moment would leave `queue.Queue` locked."""
+
+    def task_done(self) -> None:
+        """The library counts; nobody waits for the count."""
+
+
 class _SyncEngine(engineio.Client):  # type: ignore[misc]
     """The sync transport with its messages handled in order.
 
@@ -114,6 +122,9 @@ class _SyncEngine(engineio.Client):  # type: ignore[misc]
     """
 
     observer: Observer | None = None
+
+    def create_queue(self, *args: Any, **kwargs: Any) -> _Packets:
+        return _Packets()
 
     def _trigger_event(self, event: str, *args: Any, **kwargs: Any) -> Any:
         kwargs["run_async"] = False

@@ -46,12 +46,19 @@ class Options:
             raise ParameterError(f"a variant is compact or six, got {self.variant!r:.40}")
         if self.items is not None and not self.items:
             raise ParameterError("items must name at least one item")
-        if self.count < 1 or self.batch < 1:
-            raise ParameterError("count and batch must be at least 1")
-        if not (0 < self.timeout_s <= MOST_SECONDS and 0 <= self.patience_s <= MOST_SECONDS):
-            raise ParameterError(
-                f"timeout and patience must be seconds above 0, up to {MOST_SECONDS}"
-            )
+        for name in self.items or ():
+            if not 0 < len(name.encode(errors="replace")) <= ev.MOST_NAME_BYTES:
+                raise ParameterError(
+                    f"an item's name has 1 to {ev.MOST_NAME_BYTES} bytes, got {name!r:.40}"
+                )
+        for what, number in (("count", self.count), ("batch", self.batch)):
+            if number < 1:
+                raise ParameterError(f"{what} must be at least 1, got {number}")
+        for what, seconds in (("timeout", self.timeout_s), ("patience", self.patience_s)):
+            if not (seconds > 0 or (seconds == 0 and what == "patience")) or seconds > MOST_SECONDS:
+                raise ParameterError(
+                    f"{what} must be seconds above 0, up to {MOST_SECONDS}, got {seconds}"
+                )
         if self.demo is not None and not all(0 <= x < 1 << 8 * ev.DEMO_BYTES for x in self.demo):
             raise ParameterError(f"demo takes two numbers from 0 to 2^{8 * ev.DEMO_BYTES} - 1")
 

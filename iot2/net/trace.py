@@ -28,7 +28,8 @@ _KINDS: Final = {
     6: "six-reply (kind 6): four ciphertexts, four digests",
     7: "session (kind 7): variant, sid, fingerprint",
 }
-_EVENT = re.compile(r'4[25](?:1-)?[0-9]*\["([a-z]+)"')
+_EVENT = re.compile(r'4[25](?:1-)?([0-9]*)\["([a-z]+)"')
+_ANSWER = re.compile(r"4[36](?:1-)?([0-9]+)\[")
 _SHOWN: Final = 16
 
 HEADINGS: Final = ("frame", "way", "bytes", "what", "begins with")
@@ -53,20 +54,26 @@ class Trace:
     """
 
     frames: list[Frame] = field(default_factory=list)
-    _asked: list[str] = field(default_factory=list, repr=False)
+    _asked: dict[str, str] = field(default_factory=dict, repr=False)
+    _latest: dict[str, str] = field(default_factory=dict, repr=False)
 
     def __call__(self, way: str, frame: Any) -> None:
         """Keep one frame."""
         if isinstance(frame, bytes):
-            what = _binary(frame, self._asked[-1] if self._asked else "")
-            start = frame[:_SHOWN].hex(" ")
-            self.frames.append(Frame(way, len(frame), what, start))
+            what = _binary(frame, self._latest.get(way, ""))
+            self.frames.append(Frame(way, len(frame), what, frame[:_SHOWN].hex(" ")))
             return
-        found = _EVENT.match(frame)
-        if way == "up" and found:
-            self._asked.append(found[1])
-        what = _text(frame, self._asked[-1] if self._asked else "")
-        self.frames.append(Frame(way, len(frame.encode()), what, frame[: 3 * _SHOWN]))
+        if found := _EVENT.match(frame):
+            event = found[2]
+            self._asked[found[1]] = event
+        elif found := _ANSWER.match(frame):
+            event = self._asked.get(found[1], "")
+        else:
+            event = ""
+        self._latest[way] = event
+        self.frames.append(
+            Frame(way, len(frame.encode()), _text(frame, event), frame[: 3 * _SHOWN])
+        )
 
     def total(self, way: str) -> int:
         """Bytes of all frames in one direction."""
