@@ -72,7 +72,12 @@ class Desk:
             ev.CLOSE: self._close,
         }
 
-    def _check_rate(self, connection: Connection, count: int) -> None:
+    def check_rate(self, connection: Connection, count: int = 1) -> None:
+        """Take tokens of the connection's address.
+
+        Raises:
+            Refusal: LIMIT, it has not that many.
+        """
         wait = connection.peer.bucket.take(count)
         if wait > 0:
             most = self._limits.queries_per_second
@@ -83,12 +88,12 @@ class Desk:
             )
 
     async def _hello(self, connection: Connection, data: object) -> dict[str, Any]:
+        self.check_rate(connection)
         hello = ev.Hello.from_wire(data)
         if hello.version != ev.PROTOCOL_VERSION:
             raise Refusal(Code.VERSION, f"this server speaks version {ev.PROTOCOL_VERSION}")
         if hello.variant not in self._variants:
             raise Refusal(Code.VARIANT, f"this server speaks {' and '.join(self._variants)}")
-        self._check_rate(connection, 1)
         if self._catalogue.items is not None and (hello.bits, hello.demo) != (None, None):
             raise Refusal(Code.REFUSED, "bits and demo are for demonstration servers alone")
         key = await self._keyring.get(hello.bits)
@@ -106,11 +111,11 @@ class Desk:
         return welcome.to_wire()
 
     async def _session(self, connection: Connection, data: object) -> bytes:
+        self.check_rate(connection)
         request = ev.SessionRequest.from_wire(data, self._limits.transfers_per_session)
         key = connection.key
         if key is None:
             raise Refusal(Code.STATE, "hello comes before session")
-        self._check_rate(connection, 1)
         count = self._catalogue.check_request(request)
         self._registry.check_room(connection.peer)
         row = SessionRow(
@@ -133,10 +138,10 @@ class Desk:
         return Session(row.variant, row.sid, key.fingerprint).to_bytes()
 
     async def _resume(self, connection: Connection, data: object) -> dict[str, Any]:
+        self.check_rate(connection)
         asked = Session.from_bytes(ev.bytes_of(data, ev.RESUME))
         if connection.key is None:
             raise Refusal(Code.STATE, "hello comes before resume")
-        self._check_rate(connection, 1)
         session = self._registry.sessions.get(asked.sid)
         if session is None and self._registry.leased(asked.sid):
             session = await self._load(asked.sid)
@@ -163,21 +168,24 @@ class Desk:
         return session
 
     async def _offer(self, connection: Connection, data: object) -> bytes:
-        self._check_rate(connection, 1)
+        self.check_rate(connection)
         return await self._transfers.offer(connection, ev.bytes_of(data, ev.OFFER))
 
     async def _query(self, connection: Connection, data: object) -> bytes:
-        self._check_rate(connection, 1)
+        self.check_rate(connection)
         return await self._transfers.query(connection, ev.bytes_of(data, ev.QUERY))
 
     async def _batch(self, connection: Connection, data: object) -> dict[str, bytes]:
-        encoded = ev.batch_from_wire("queries", data)
+        queries = data.get("queries") if isinstance(data, dict) else None
+        size = len(queries) if isinstance(queries, bytes) else 0
         least = 26 + (connection.key.public.size if connection.key is not None else 1)
-        self._check_rate(connection, max(1, len(encoded) // least))
+        self.check_rate(connection, max(1, size // least))
+        encoded = ev.batch_from_wire("queries", data)
         return ev.batch_to_wire("replies", await self._transfers.batch(connection, encoded))
 
     async def _close(self, connection: Connection, data: object) -> dict[str, Any]:
         if data not in (None, {}):
+            self.check_rate(connection)
             raise MessageError("close takes no argument")
         for session in list(connection.sessions.values()):
             while session.pending:

@@ -115,11 +115,14 @@ def _is_int(value: object) -> bool:
 def _fields(data: object, what: str, needed: set[str], optional: set[str]) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise MessageError(f"{what} takes an object, got {type(data).__name__}")
-    missing, unknown = sorted(needed - data.keys()), sorted(set(data) - needed - optional)
+    # Very many keys may have come: only ours are gone through.
+    names = needed | optional
+    missing = [name for name in needed if name not in data]
+    unknown = len(data) - sum(name in data for name in names)
     if missing or unknown:
         raise MessageError(
-            f"{what} takes {', '.join(sorted(needed | optional))}; "
-            f"missing: {', '.join(missing) or 'none'}; unknown: {len(unknown)}"
+            f"{what} takes {', '.join(sorted(names))}; "
+            f"missing: {', '.join(sorted(missing)) or 'none'}; unknown: {unknown}"
         )
     return data
 

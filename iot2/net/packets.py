@@ -8,6 +8,10 @@ becomes an event of one of the names below, so that it can be answered with a
 code under the acknowledgement that the client asked for; where no client of
 ours could have sent it, the connection ends.
 
+The event loop parses, so a frame's time is bounded as well: JSON is quick to
+read unless it is all brackets, each of which makes an object, and the text of a
+binary event says no more than where its attachment goes.
+
 A client has less to answer for: a frame that no server sends, or an attachment
 out of place, ends its connection, and the client makes another.
 """
@@ -27,6 +31,12 @@ FOREIGN: Final = "frame foreign"
 
 _CONTROL_BYTES: Final = 1024
 """Connect and disconnect packets are short."""
+
+_BINARY_BYTES: Final = 1024
+"""The text of a binary event: a name and one or two keys."""
+
+_MOST_BRACKETS: Final = 1 << 16
+"""Lists and objects in the text of an event; a client's own have four at most."""
 
 _START = re.compile(r"[25](?:([0-9]{1,9})-)?([0-9]{1,15})?")
 """Type, number of attachments, number of the acknowledgement (default namespace)."""
@@ -53,6 +63,9 @@ class BoundedPacket(Packet):  # type: ignore[misc]
             return self._foreign()
         if len(encoded_packet) > self.frame_bytes:
             self._replace(found, TOO_LARGE)
+            return attachments
+        if _is_costly(encoded_packet, attachments):
+            self._replace(found, BROKEN)
             return attachments
         try:
             super().decode(encoded_packet)
@@ -86,11 +99,40 @@ class BoundedPacket(Packet):  # type: ignore[misc]
             self.data = [TOO_LARGE]
             return True
         self.attachments = [attachment]
-        try:
-            self.data = self.reconstruct_binary(self.data, self.attachments)
-        except (TypeError, IndexError, RecursionError):
-            self.data = [BROKEN]
+        if self.data[0] in _NAMES:
+            self.data = _filled(self.data, attachment)
         return True
+
+
+def _is_costly(text: str, attachments: int) -> bool:
+    """Whether to parse an event of this text would take longer than any client's does."""
+    if attachments:
+        return len(text) > _BINARY_BYTES
+    if len(text) <= _MOST_BRACKETS:
+        return False
+    return text.count("[") + text.count("{") > _MOST_BRACKETS
+
+
+def _filled(data: list[Any], attachment: bytes) -> list[Any]:
+    """The event with its attachment: the argument itself, or values of an object.
+
+    No client puts it elsewhere, and to look for it everywhere takes long.
+    """
+    argument = data[1] if len(data) == 2 else None
+    if _is_placeholder(argument):
+        return [data[0], attachment]
+    if isinstance(argument, dict) and argument and all(map(_is_placeholder, argument.values())):
+        return [data[0], dict.fromkeys(argument, attachment)]
+    return [BROKEN]
+
+
+def _is_placeholder(value: object) -> bool:
+    return (
+        isinstance(value, dict)
+        and len(value) == 2
+        and value.get("_placeholder") is True
+        and value.get("num") == 0
+    )
 
 
 class _Names:

@@ -36,6 +36,8 @@ _SWEEP_S: Final = 0.5
 _STALL_PROBE_S: Final = 0.02
 _FLUSH_S: Final = 2.0
 _RETRY_MS: Final = 1000
+_TURN: Final = 32
+"""Frames of one connection that are read before others have a turn."""
 
 _ENGINE_FRAME = re.compile(r"(?:1|2probe|3(?:probe)?|4[0-6].*|5|6)\Z", re.DOTALL)
 """Text frames of a client: close, probe, pong, message, upgrade, noop."""
@@ -193,17 +195,18 @@ class Server:
         self, connection: Connection, event: str, arguments: tuple[Any, ...]
     ) -> dict[str, Any] | bytes:
         limits = self.limits
-        if event == TOO_LARGE:
-            raise Refusal(Code.LIMIT, f"frame_bytes: at most {limits.frame_bytes}")
-        if event == BROKEN:
-            raise Refusal(Code.MALFORMED, "expected one of the events with at most one argument")
         if event == FOREIGN:
             raise Refusal(Code.MALFORMED, "no frame of a client's", fatal=True)
+        self._check_outbox(connection)
+        if event in (TOO_LARGE, BROKEN):
+            self._desk.check_rate(connection)
+            if event == TOO_LARGE:
+                raise Refusal(Code.LIMIT, f"frame_bytes: at most {limits.frame_bytes}")
+            raise Refusal(Code.MALFORMED, "expected one of the events with at most one argument")
         if self._stopping:
             raise Refusal(Code.BUSY, "the server is stopping", retry_after_ms=_RETRY_MS)
         if connection.in_flight > limits.in_flight:
             raise Refusal(Code.BUSY, f"in_flight: at most {limits.in_flight}", retry_after_ms=50)
-        self._check_outbox(connection)
         argument = arguments[0] if arguments else None
         if not self._log.debugging:
             answer: dict[str, Any] | bytes = await self._desk.handlers[event](connection, argument)
@@ -345,11 +348,18 @@ def _guarded(app: Any) -> Any:
     """The application, never handed a text frame that its library does not survive.
 
     python-engineio lets what it cannot parse escape from its reading loop, and
-    then forgets to end the connection.
+    then forgets to end the connection. Nor does that loop let others in while
+    frames wait: a flood of them would be read to its end.
     """
 
     async def guarded(scope: Any, receive: Any, send: Any) -> None:
+        received = 0
+
         async def checked() -> Any:
+            nonlocal received
+            received += 1
+            if not received % _TURN:
+                await asyncio.sleep(0)
             event = await receive()
             text = event.get("text") if event["type"] == "websocket.receive" else None
             if text is not None and not _ENGINE_FRAME.match(text):

@@ -9,7 +9,7 @@ from typing import Any
 
 import psutil
 import pytest
-from net_support import HELLO, Peer, RawSocket, write_items
+from net_support import HELLO, Peer, RawSocket, deaf_socket, masked, write_items
 
 from iot2 import Query
 from iot2.errors import Iot2Error, ParameterError
@@ -139,20 +139,7 @@ def test_a_session_left_alone_ends(tight: LocalServer) -> None:
 
 def test_a_client_that_never_reads(tight: LocalServer) -> None:
     process = psutil.Process(tight.process.pid)
-    host, port = tight.url.removeprefix("http://").split(":")
-    request = (
-        "GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n"
-        "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
-        "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
-    )
-    with socket.socket() as deaf:
-        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        deaf.settimeout(20)
-        deaf.connect((host, int(port)))
-        deaf.sendall(request.encode())
-        assert b" 101 " in deaf.recv(4096)
-        deaf.sendall(masked("40"))
-        time.sleep(0.2)
+    with deaf_socket(tight.url) as deaf:
         event = masked('421["hello",' + json.dumps(HELLO) + "]")
         before = process.memory_info().rss
         sent, start_s = 0, time.monotonic()
@@ -164,11 +151,6 @@ def test_a_client_that_never_reads(tight: LocalServer) -> None:
         assert sent > 40
     assert process.memory_info().rss - before < 40 << 20
     Peer(tight.url).close()
-
-
-def masked(text: str) -> bytes:
-    """A client's text frame with a mask of zeros."""
-    return bytes((0x81, 0x80 | len(text), 0, 0, 0, 0)) + text.encode()
 
 
 def test_queries_per_second(start: Any, key_file: Path) -> None:

@@ -168,6 +168,12 @@ def parsed(text: str, *attachments: Any, frame_bytes: int = 100) -> Any:
         ('51-3["query",{"_placeholder":true,"num":0}]', ("text",), [FOREIGN], 3),
         ('51-3["query",{"_placeholder":true,"num":1}]', (b"q",), [BROKEN], 3),
         ('51-3["query",{"_placeholder":true,"num":"x"}]', (b"q",), [BROKEN], 3),
+        ('51-3["query",[{"_placeholder":true,"num":0}]]', (b"q",), [BROKEN], 3),
+        ('51-3["batch",{"a":{"_placeholder":true,"num":0},"b":[]}]', (b"q",), [BROKEN], 3),
+        ('51-3["batch",{"queries":{}}]', (b"q",), [BROKEN], 3),
+        ('51-3["batch",{}]', (b"q",), [BROKEN], 3),
+        ('51-3["query"]', (b"q",), [BROKEN], 3),
+        ('51-3["batch",{"a":{"_placeholder":true,"num":0}}]', (b"q",), ["batch", {"a": b"q"}], 3),
         ('29["close",' + "1" * 100 + "]", (), [TOO_LARGE], 9),
         ('29["connect"]', (), [BROKEN], 9),
         ("29{", (), [BROKEN], 9),
@@ -178,12 +184,43 @@ def parsed(text: str, *attachments: Any, frame_bytes: int = 100) -> Any:
         ("1" + "x" * 2000, (), [FOREIGN], None),
         ("0{", (), [FOREIGN], None),
     ],
-    ids=range(16),
+    ids=range(22),
 )
 def test_packets(text: str, attachments: Any, data: list[Any], number: int | None) -> None:
     packet = parsed(text, *attachments)
     assert packet.data == data
     assert packet.id == number
+
+
+def test_what_takes_long_to_parse_is_not_parsed() -> None:
+    room = 1 << 20
+    place = '{"_placeholder":true,"num":0}'
+    for key, data in (("k" * 900, ["batch", {"k" * 900: b"q"}]), ("k" * 1024, [BROKEN])):
+        text = f'51-3["batch",{{"{key}":{place}}}]'
+        assert parsed(text, b"q", frame_bytes=room).data == data
+    assert parsed('51-3["query",[' + "[]," * 9000 + place + "]]", b"q", frame_bytes=room).data == [
+        BROKEN
+    ]
+    assert parsed('27["query",' + "[" * 9 + "]" * 9 + "]", frame_bytes=room).data[0] == "query"
+    for pair in ("[]", "{}"):
+        few, many = (",".join([pair] * count) for count in (60_000, 70_000))
+        assert len(parsed(f'27["query",[{few}]]', frame_bytes=room).data[1]) == 60_000
+        packet = parsed(f'27["query",[{many}]]', frame_bytes=room)
+        assert (packet.data, packet.id) == ([BROKEN], 7)
+
+
+def test_unknown_entries_are_counted_and_not_gone_through() -> None:
+    class Unread(dict[str, Any]):
+        def __iter__(self) -> Any:
+            raise AssertionError("a key was read")
+
+        keys = items = values = __iter__
+
+    many = Unread({str(k): 0 for k in range(1000)} | {"count": 1})
+    with pytest.raises(MessageError, match="takes count, items; missing: none; unknown: 1000"):
+        SessionRequest.from_wire(many)
+    with pytest.raises(MessageError, match=r"missing: known, variant; unknown: 1$"):
+        Hello.from_wire({"version": 1, "more": 1})
 
 
 def test_known_keys_are_kept_and_checked(tmp_path: Path) -> None:

@@ -1,10 +1,13 @@
 """What the tests of the network share: keys, a raw client, a proxy that lies."""
 
 import asyncio
+import contextlib
 import json
+import socket
 import struct
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -95,6 +98,31 @@ class RawSocket:
             return False
         except Exception:
             return True
+
+
+@contextlib.contextmanager
+def deaf_socket(url: str) -> Iterator[socket.socket]:
+    """A client that joined, and reads nothing from then on."""
+    host, port = url.removeprefix("http://").split(":")
+    request = (
+        "GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n"
+        "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+        "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+    )
+    with socket.socket() as deaf:
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        deaf.settimeout(20)
+        deaf.connect((host, int(port)))
+        deaf.sendall(request.encode())
+        assert b" 101 " in deaf.recv(4096)
+        deaf.sendall(masked("40"))
+        time.sleep(0.2)
+        yield deaf
+
+
+def masked(text: str) -> bytes:
+    """A client's text frame with a mask of zeros."""
+    return bytes((0x81, 0x80 | len(text), 0, 0, 0, 0)) + text.encode()
 
 
 Verdict = Sequence[bytes] | None
