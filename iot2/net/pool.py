@@ -16,8 +16,10 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-from iot2.errors import ParameterError
+from iot2.errors import Iot2Error, ParameterError
 from iot2.net.events import Code, Refusal
+
+MOST_WORKERS: Final = 256
 
 _SMOOTHING: Final = 0.05
 _FIRST_GUESS_S: Final = 0.005
@@ -26,6 +28,12 @@ _FIRST_GUESS_S: Final = 0.005
 def default_workers() -> int:
     """One thread for each core that this process may use, at most 8."""
     return max(1, min(8, len(os.sched_getaffinity(0))))
+
+
+def check_workers(workers: int) -> None:
+    """Raise `ParameterError` unless a pool may have this many threads."""
+    if not 1 <= workers <= MOST_WORKERS:
+        raise ParameterError(f"expected 1 to {MOST_WORKERS} workers, got {workers}")
 
 
 class Pool:
@@ -38,8 +46,7 @@ class Pool:
     """
 
     def __init__(self, workers: int, most_waiting: int, loop: asyncio.AbstractEventLoop) -> None:
-        if workers < 1:
-            raise ParameterError(f"expected at least 1 worker, got {workers}")
+        check_workers(workers)
         self.workers = workers
         self.computed = 0
         self.compute_ns = 0
@@ -53,8 +60,15 @@ class Pool:
             threading.Thread(target=self._work, name=f"iot2-worker-{k}", daemon=True)
             for k in range(workers)
         ]
-        for thread in self._threads:
-            thread.start()
+        for started, thread in enumerate(self._threads):
+            try:
+                thread.start()
+            except RuntimeError as error:
+                for _ in range(started):
+                    self._jobs.put(None)
+                raise Iot2Error(
+                    f"expected {workers} threads (--workers), came {started}: {error}"
+                ) from error
 
     def submit(
         self,
