@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--clients", type=int, default=0, metavar="N",
         help="also load the server with N clients at once, in at most 4 processes",
     )  # fmt: skip
-    add("--workers", type=int, help="threads of the server (default: its own)")
+    add("--workers", type=int, help="threads of the loaded server (default: its own)")
     add("--targets", action="store_true", help="exit status 1 if a target is missed")
 
 
@@ -35,10 +35,17 @@ def run(args: argparse.Namespace) -> int:
     """Measure, print, and write where a platform is named."""
     from iot2.benchmark.runner import NAME
     from iot2.net import profile
+    from iot2.net.pool import check_workers
     from iot2.net.timings import NetworkRecord, has_network, write_network
 
-    if args.count < 1 or args.clients < 0:
-        raise ParameterError("count must be at least 1, and clients at least 0")
+    if args.count < 1:
+        raise ParameterError(f"--count must be at least 1, got {args.count}")
+    if args.clients < 0:
+        raise ParameterError(f"--clients must be at least 0, got {args.clients}")
+    if args.workers is not None:
+        check_workers(args.workers)
+        if not args.clients:
+            raise ParameterError("--workers concerns the load of --clients, which is not given")
     if not NAME.fullmatch(args.platform):
         raise ParameterError(f"platform must be a plain name, got {args.platform!r:.80}")
     root = args.output if args.output is not None else in_repository(PERFORMANCES)

@@ -119,9 +119,18 @@ def test_profile_command(tmp_path: Path, capsys: Any) -> None:
     assert compact["down_bytes"].between(48, 120).all()
 
 
-def test_wrong_calls_of_profile() -> None:
-    assert main(["profile", "-l", "1000"]) == 2
-    assert main(["profile", "--count", "0"]) == 2
+def test_wrong_calls_of_profile(tmp_path: Path, capsys: Any) -> None:
+    for call, text in (
+        (["-l", "1000"], "1000"),
+        (["--count", "0"], "--count must be at least 1, got 0"),
+        (["--clients", "-1"], "--clients must be at least 0, got -1"),
+        (["--workers", "0"], "expected 1 to 256 workers, got 0"),
+        (["--workers", "2"], "--workers concerns the load of --clients"),
+        (["--workers", "-3", "--clients", "1"], "expected 1 to 256 workers, got -3"),
+    ):
+        assert main(["profile", "--output", str(tmp_path), *call]) == 2, call
+        assert text in capsys.readouterr().err, call
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_cpu_time_of_another_process(demo: LocalServer) -> None:
