@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from iot2.errors import DataError, ParameterError
 from iot2.net.log import LEVELS, Log
-from iot2.net.pool import default_workers
+from iot2.net.pool import check_workers, default_workers
 
 if TYPE_CHECKING:
     from iot2.net.catalogue import Catalogue
     from iot2.net.keyring import Keyring
+    from iot2.net.limits import Limits
+    from iot2.net.messages_file import Items
     from iot2.net.server import Server
     from iot2.net.service import Ready
     from iot2.parties.sender_key import SenderKey
@@ -24,7 +28,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("-p", "--port", type=int, default=5555, help="0 takes a free one (default: %(default)s)")
     add("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
-    add("--key", type=Path, metavar="FILE", help="sender's key; a fresh one by default")
+    add(
+        "--key",
+        type=Path,
+        metavar="FILE",
+        help="sender's key; by default one made and kept with"
+        " the state, or a fresh one where that is in memory",
+    )
     add("--messages", type=Path, metavar="FILE", help="CSV of items: item,m0,m1,...")
     add("--reusable", action="store_true", help="let an item be transferred again (insecure)")
     add(
@@ -48,30 +58,49 @@ def run(args: argparse.Namespace) -> int:
     """Serve until a signal ends it."""
     from iot2.net import service
     from iot2.net.addresses import Address
+    from iot2.net.limits import Limits
 
+    limits = Limits.from_pairs(args.limit)
+    check_workers(args.workers)
+    if args.reusable and args.messages is None:
+        raise ParameterError("--reusable concerns the items of --messages, which is not given")
     log = Log(args.log_level)
     address = Address(args.host, args.port, args.tls_cert, args.tls_key, args.insecure_plain)
+    with service.listen(address) as listener:
+        # What is only read comes before signals are waited for: they end it as they always do.
+        plan = _plan(args, limits)
 
-    async def make() -> Server:
-        return await _make(args, log)
+        async def make() -> Server:
+            return await _make(plan, args, log)
 
-    def announce(ready: Ready) -> None:
-        print(f"iot2: ready on {ready.url}", flush=True)
+        def announce(ready: Ready) -> None:
+            print(f"iot2: ready on {ready.url}", flush=True)
 
-    service.run(service.serve(make, address, log, announce))
+        finished = service.run(service.serve(make, listener, log, announce))
+    if not finished:
+        # Threads still compute, and would do so while Python takes itself apart.
+        sys.stdout.flush()
+        os._exit(0)
     return 0
 
 
-async def _make(args: argparse.Namespace, log: Log) -> Server:
-    from iot2.net.catalogue import Catalogue
-    from iot2.net.events import VARIANT_NAMES
-    from iot2.net.limits import Limits
-    from iot2.net.messages_file import read_items
-    from iot2.net.server import Server
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What a server is made of: all that is read from files."""
 
-    limits = Limits.from_pairs(args.limit)
-    if args.reusable and args.messages is None:
-        raise ParameterError("--reusable concerns the items of --messages, which is not given")
+    limits: Limits
+    items: Items | None
+    state: Path | None
+    key: SenderKey | None
+    others: tuple[SenderKey, ...]
+    """A demonstration's keys of other sizes."""
+
+
+def _plan(args: argparse.Namespace, limits: Limits) -> _Plan:
+    from iot2.net.keyring import DEMO_SIZES, kept_key
+    from iot2.net.messages_file import read_items
+    from iot2.parties.sender_key import SenderKey
+
     items = None
     if args.messages is not None:
         items = read_items(args.messages, message_bytes=limits.message_bytes)
@@ -79,33 +108,50 @@ async def _make(args: argparse.Namespace, log: Log) -> Server:
     if state is None and args.messages is not None and not args.reusable:
         # Kept in memory alone, a restart would give out the other message of a row.
         state = args.messages.with_name(args.messages.name + ".state")
-    keyring = await _keyring(args.key, None if items is None else items.choices)
+    path, others = args.key, []
+    if path is None and state is not None:
+        # Sessions that outlive the process need the key that they were opened with.
+        path = kept_key(state) if kept_key(state).exists() else None
+        if items is None:
+            paths = [kept_key(state, bits) for bits in DEMO_SIZES]
+            others = [SenderKey.load(one, insecure=True) for one in paths if one.exists()]
+    key = None if path is None else _load(path)
+    if key is not None and items is not None and items.choices != key.choices:
+        raise DataError(f"expected rows of {key.choices} messages for {path}, came {items.choices}")
+    return _Plan(limits, items, state, key, tuple(others))
+
+
+async def _make(plan: _Plan, args: argparse.Namespace, log: Log) -> Server:
+    from iot2.net.catalogue import Catalogue
+    from iot2.net.events import VARIANT_NAMES
+    from iot2.net.keyring import Keyring, generate_apart, kept_key
+    from iot2.net.server import Server
+
+    key, state, items = plan.key, plan.state, plan.items
+    if key is None:
+        choices = 2 if items is None else items.choices
+        key = await generate_apart(3072, choices, None if state is None else kept_key(state))
+    makes_others = args.key is None and items is None
+    keyring = Keyring(key, makes_others=makes_others, others=plan.others, folder=state)
     catalogue = Catalogue(items, args.reusable)
     server = await Server.start(
         keyring,
         catalogue,
         variants=VARIANT_NAMES if args.variant is None else (args.variant,),
-        limits=limits,
+        limits=plan.limits,
         state=state,
         workers=args.workers,
         log=log,
     )
     _describe(keyring, catalogue, state)
+    if args.key is None:
+        if state is None:
+            print("iot2: a fresh key, which ends with this process")
+        else:
+            made = "" if plan.key is not None else "made, and "
+            print(f"iot2: key {made}kept in {kept_key(state)}")
+    sys.stdout.flush()
     return server
-
-
-async def _keyring(path: Path | None, choices: int | None) -> Keyring:
-    """The server's key, a fresh one for items, or fresh ones of each size for trying."""
-    from iot2.net.keyring import Keyring, generate_apart
-
-    if path is not None:
-        key = _load(path)
-        if choices not in (None, key.choices):
-            raise DataError(f"expected rows of {key.choices} messages for {path}, came {choices}")
-        return Keyring(key)
-    if choices is not None:
-        return Keyring(await generate_apart(3072, choices))
-    return await Keyring.for_trying()
 
 
 def _load(path: Path) -> SenderKey:
@@ -139,7 +185,6 @@ def _describe(keyring: Keyring, catalogue: Catalogue, state: Path | None) -> Non
         print("iot2: no --state: sessions end with this process")
     else:
         print(f"iot2: state in {state}")
-    sys.stdout.flush()
 
 
 def _warn(text: str) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ipaddress
+import ssl
 from dataclasses import dataclass
 from pathlib import Path
 
-from iot2.errors import ParameterError
+from iot2.errors import DataError, ParameterError
 
 
 def is_loopback(host: str) -> bool:
@@ -38,7 +39,6 @@ class Address:
 
         Raises:
             ParameterError: so it is, or one of the TLS files alone is given.
-            OSError: one of these cannot be read.
         """
         if not 0 <= self.port < 1 << 16:
             raise ParameterError(f"a port is a number from 0 to 65535, got {self.port}")
@@ -49,8 +49,27 @@ class Address:
                 f"without TLS only a loopback address is served, got {self.host!r}; "
                 "give --tls-cert and --tls-key"
             )
-        for path in filter(None, (self.tls_cert, self.tls_key)):
+
+    def tls(self) -> ssl.SSLContext | None:
+        """The certificate and its key, read; None without TLS.
+
+        Raises:
+            DataError: the files hold no certificate and its key.
+            OSError: one of them cannot be read.
+        """
+        if self.tls_cert is None or self.tls_key is None:
+            return None
+        for path in (self.tls_cert, self.tls_key):
             path.open("rb").close()  # the TLS library's error would not name it
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        try:
+            context.load_cert_chain(self.tls_cert, self.tls_key)
+        except (OSError, ValueError) as error:
+            raise DataError(
+                f"expected a certificate and its key for TLS in {self.tls_cert} and"
+                f" {self.tls_key}, came: {type(error).__name__}"
+            ) from error
+        return context
 
     @property
     def scheme(self) -> str:

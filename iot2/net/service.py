@@ -9,9 +9,9 @@ import resource
 import signal
 import socket
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -26,11 +26,29 @@ from iot2.net.limits import Limits
 from iot2.net.log import Log, library_logger
 from iot2.net.server import BUFFER_FACTOR, Server
 
+T = TypeVar("T")
+
 _LINGER_S: Final = 1.0
 _TOO_LARGE: Final = Frame(Opcode.TEXT, f'42["{CLOSING}","{Code.LIMIT}"]'.encode()).serialize(
     mask=False
 )
 """`closing` (LIMIT) as Socket.IO frames it: the library is not asked any more by then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """A socket that is bound, and what connections to it are wrapped in."""
+
+    socket: socket.socket = field(repr=False)
+    tls: ssl.SSLContext | None = field(repr=False)
+    host: str
+
+    @property
+    def url(self) -> str:
+        """Where clients find it."""
+        scheme = "http" if self.tls is None else "https"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{scheme}://{host}:{self.socket.getsockname()[1]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,50 +135,49 @@ class _Uvicorn(uvicorn.Server):
         yield
 
 
-def _listen(address: Address) -> socket.socket:
+@contextlib.contextmanager
+def listen(address: Address) -> Iterator[Listener]:
+    """Check an address, read its certificate and bind its socket, for the length of a block.
+
+    Raises:
+        ParameterError: others than this machine could reach it, without TLS.
+        DataError: the address or the certificate cannot be used.
+    """
+    address.check()
+    tls = address.tls()
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((address.host.strip("[]"), address.port))
-    except (OSError, OverflowError) as error:
-        listener.close()
-        came = getattr(error, "strerror", None) or error
-        raise DataError(
-            f"expected to listen on {address.host}, port {address.port}, came: {came}"
-        ) from error
-    return listener
+    with socket.socket(family, socket.SOCK_STREAM) as listener:
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind((address.host.strip("[]"), address.port))
+        except (OSError, OverflowError) as error:
+            came = getattr(error, "strerror", None) or error
+            raise DataError(
+                f"expected to listen on {address.host}, port {address.port}, came: {came}"
+            ) from error
+        yield Listener(listener, tls, address.host)
 
 
-def _configuration(server: Server, address: Address) -> uvicorn.Config:
+def _configuration(server: Server, tls: ssl.SSLContext | None) -> uvicorn.Config:
     http, websocket = _protocols(server.limits)
-    try:
-        config = uvicorn.Config(
-            server.app,
-            http=http,
-            ws=websocket,
-            ws_max_size=BUFFER_FACTOR * server.limits.frame_bytes,
-            ws_per_message_deflate=False,
-            ws_ping_interval=server.limits.stalled_s,
-            ws_ping_timeout=server.limits.stalled_s,
-            limit_concurrency=2 * server.limits.connections,
-            timeout_graceful_shutdown=5,
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            # A client must not name its own address.
-            proxy_headers=False,
-            server_header=False,
-            ssl_certfile=address.tls_cert,
-            ssl_keyfile=address.tls_key,
-        )
-        config.load()
-    except (OSError, ssl.SSLError) as error:
-        raise DataError(
-            f"expected a certificate and its key for TLS in {address.tls_cert} and"
-            f" {address.tls_key}, came: {type(error).__name__}"
-        ) from error
-    return config
+    return uvicorn.Config(
+        server.app,
+        http=http,
+        ws=websocket,
+        ws_max_size=BUFFER_FACTOR * server.limits.frame_bytes,
+        ws_per_message_deflate=False,
+        ws_ping_interval=server.limits.stalled_s,
+        ws_ping_timeout=server.limits.stalled_s,
+        limit_concurrency=2 * server.limits.connections,
+        timeout_graceful_shutdown=5,
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        # A client must not name its own address.
+        proxy_headers=False,
+        server_header=False,
+        ssl_context_factory=None if tls is None else lambda *_: tls,
+    )
 
 
 def _quiet_uvicorn(log: Log) -> None:
@@ -172,56 +189,107 @@ def _quiet_uvicorn(log: Log) -> None:
         logger.propagate = False
 
 
+class _Signals:
+    """SIGINT and SIGTERM while a block runs: that the first one came, and that another did."""
+
+    def __init__(self) -> None:
+        self.first = asyncio.Event()
+        self.second = asyncio.Event()
+
+    def __enter__(self) -> _Signals:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, self._came)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().remove_signal_handler(number)
+
+    def _came(self) -> None:
+        (self.second if self.first.is_set() else self.first).set()
+
+
+async def _unless(event: asyncio.Event, work: Coroutine[Any, Any, T]) -> tuple[bool, T | None]:
+    """Do some work unless an event comes, which cancels it: whether it ended, and its result."""
+    task = asyncio.create_task(work)
+    waiting = asyncio.create_task(event.wait())
+    await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+    if not task.done():
+        task.cancel()
+        await asyncio.wait({task})
+    if task.cancelled():
+        return False, None
+    return True, task.result()
+
+
 async def serve(
-    make: Callable[[], Any], address: Address, log: Log, announce: Callable[[Ready], None]
-) -> None:
+    make: Callable[[], Coroutine[Any, Any, Server]],
+    listener: Listener,
+    log: Log,
+    announce: Callable[[Ready], None],
+) -> bool:
     """Serve until SIGINT or SIGTERM; a second one does not wait for what is in flight.
+
+    While the server is being made the first one cancels that.
 
     Args:
         make: a coroutine function that gives the `Server`.
-        address: where to listen.
+        listener: where to listen.
         log: of the server.
         announce: called once, when clients can connect.
 
+    Returns:
+        Whether nothing was left in flight.
+
     Raises:
-        DataError: the address, the certificate or the state cannot be used.
+        DataError: the state cannot be used.
     """
-    address.check()
-    listener = _listen(address)
-    server: Server = await make()
-    config = _configuration(server, address)
+    with _Signals() as signals:
+        _, server = await _unless(signals.first, make())
+        if server is None:
+            return True
+        try:
+            finished = await _serve(server, listener, signals, log, announce)
+        finally:
+            _report(server, log)
+        if not finished:
+            await _cancel_others()
+    return finished
+
+
+async def _cancel_others() -> None:
+    """Cancel what still runs: a key that is being made leaves no process and no file."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+
+
+async def _serve(
+    server: Server,
+    listener: Listener,
+    signals: _Signals,
+    log: Log,
+    announce: Callable[[Ready], None],
+) -> bool:
     _quiet_uvicorn(log)
-    web = _Uvicorn(config)
-    loop = asyncio.get_running_loop()
-    asked = asyncio.Event()
-
-    def ask() -> None:
-        if asked.is_set():
-            web.force_exit = web.should_exit = True
-        asked.set()
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, ask)
-    serving = loop.create_task(web.serve(sockets=[listener]))
-    try:
-        while not web.started and not serving.done():
-            await asyncio.sleep(0.01)
-        if not serving.done():
-            host = f"[{address.host}]" if ":" in address.host else address.host
-            port = listener.getsockname()[1]
-            announce(Ready(f"{address.scheme}://{host}:{port}", server))
-        waiting = loop.create_task(asked.wait())
-        await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
-        waiting.cancel()
-        for listening in web.servers:
-            listening.close()
-        await server.stop()
-        web.should_exit = True
-        await serving
-    finally:
-        _report(server, log)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)
+    web = _Uvicorn(_configuration(server, listener.tls))
+    serving = asyncio.create_task(web.serve(sockets=[listener.socket]))
+    while not web.started and not serving.done():
+        await asyncio.sleep(0.01)
+    if not serving.done():
+        announce(Ready(listener.url, server))
+    waiting = asyncio.create_task(signals.first.wait())
+    await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+    for listening in web.servers:
+        listening.close()
+    finished, _ = await _unless(signals.second, server.stop())
+    web.should_exit = True
+    web.force_exit = not finished
+    await serving
+    return finished
 
 
 def _report(server: Server, log: Log) -> None:
@@ -243,12 +311,11 @@ def _report(server: Server, log: Log) -> None:
     )
 
 
-def run(main: Any) -> None:
+def run(main: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine to its end, on uvloop where it is installed."""
     try:
         import uvloop
     except ImportError:
-        asyncio.run(main)
-        return
+        return asyncio.run(main)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(main)
+        return runner.run(main)
