@@ -37,6 +37,15 @@ class Catalogue:
     reusable: bool = False
     spent: set[str] = field(default_factory=set)
     in_flight: set[str] = field(default_factory=set)
+    _own: dict[str, str] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        rows = {} if self.items is None else self.items.rows
+        self._own = {name: name for name in rows}
+
+    def own(self, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        """The same names, as the texts that are here already: a session keeps very many."""
+        return None if names is None else tuple(map(self._own.get, names, names))
 
     def check_request(self, request: SessionRequest) -> int:
         """The number of transfers that a `session` asks for.

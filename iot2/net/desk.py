@@ -7,6 +7,7 @@ events here, one call each, and takes the answers back.
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import os
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
@@ -25,6 +26,7 @@ from iot2.net.transfers import Transfers
 from iot2.protocol.framing import SID_BYTES
 from iot2.wire.messages import Session
 
+_TRANSFERS_A_TOKEN: Final = 1000
 VARIANT_NUMBER: Final = {ev.COMPACT: Session.COMPACT, ev.SIX: Session.SIX}
 
 
@@ -117,22 +119,25 @@ class Desk:
         if key is None:
             raise Refusal(Code.STATE, "hello comes before session")
         count = self._catalogue.check_request(request)
-        self._registry.check_room(connection.peer)
+        # One of many transfers takes longer to open.
+        self.check_rate(connection, count // _TRANSFERS_A_TOKEN)
         row = SessionRow(
             os.urandom(SID_BYTES),
             connection.variant,
             key.fingerprint,
             connection.peer.address,
             count,
-            request.items,
+            self._catalogue.own(request.items),
             None if request.items is not None else connection.demo,
         )
-        # Counted before the flush, so that many at once cannot pass the limit.
-        connection.peer.sessions += 1
+        # What ends with the process is never loaded: it need not be kept twice.
+        stored = row if self._store.durable else dataclasses.replace(row, items=None, demo=None)
+        self._registry.reserve(connection.peer, count)
         try:
-            number = await self._store.submit(lambda db: insert_session(db, row))
-        finally:
-            connection.peer.sessions -= 1
+            number = await self._store.submit(lambda db: insert_session(db, stored))
+        except BaseException:
+            self._registry.release(connection.peer, count)
+            raise
         self._registry.add(connection, OpenSession(row.numbered(number), key))
         self._log.info("session", sid=sid_prefix(row.sid), count=count, peer=row.peer)
         return Session(row.variant, row.sid, key.fingerprint).to_bytes()
@@ -160,6 +165,7 @@ class Desk:
         if found is None or not self._registry.leased(sid):
             return self._registry.sessions.get(sid)
         row, answered, offered = found
+        row = dataclasses.replace(row, items=self._catalogue.own(row.items))
         key = self._keyring.find(row.fingerprint)
         if key is None or (self._catalogue.items is None) != (row.items is None):
             return None

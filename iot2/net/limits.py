@@ -25,6 +25,8 @@ class Limits:
         message_bytes: each message of a transfer.
         batch: queries in one batch.
         transfers_per_session: indexes of one session.
+        transfers_per_peer: indexes of the open sessions of one address.
+        transfers: indexes of all open sessions.
         sessions_per_peer: open sessions of one address.
         sessions: open sessions in all.
         connections_per_peer: connections of one address.
@@ -44,7 +46,9 @@ class Limits:
     frame_bytes: int = 1 << 20
     message_bytes: int = 1 << 16
     batch: int = 1000
-    transfers_per_session: int = 100_000
+    transfers_per_session: int = 10_000
+    transfers_per_peer: int = 1_000_000
+    transfers: int = 10_000_000
     sessions_per_peer: int = 1024
     sessions: int = 100_000
     connections_per_peer: int = 256

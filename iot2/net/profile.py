@@ -31,6 +31,7 @@ from typing import Any, Final
 import pandas as pd
 
 from iot2.errors import DataError, Iot2Error, ParameterError
+from iot2.net.limits import Limits
 from iot2.net.local import LocalServer, start_server
 from iot2.net.profile_clients import DEMO, Job
 from iot2.net.timings import COLUMNS
@@ -131,7 +132,7 @@ def measure_timings(key: SenderKey, count: int) -> pd.DataFrame:
         Iot2Error: a message was wrong, or a process failed.
     """
     rows: list[dict[str, Any]] = []
-    with _server(key, "--log-level", "debug") as server:
+    with _server(key, "--log-level", "debug", *_room(4, count)) as server:
         for variant in ("compact", "six"):
             for kind in ("sync", "async"):
                 job = Job(
@@ -146,6 +147,19 @@ def measure_timings(key: SenderKey, count: int) -> pd.DataFrame:
     for row in rows:
         row["sender_compute_ns"] = computed[row.pop("sid"), row["iteration"]]
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _room(clients: int, count: int) -> list[str]:
+    """Limits under which so many clients may open a session of so many transfers each."""
+    arguments = []
+    default = Limits()
+    for name, need in (
+        ("transfers_per_session", count),
+        ("transfers_per_peer", clients * count),
+        ("transfers", clients * count),
+    ):
+        arguments += ["--limit", f"{name}={max(need, getattr(default, name))}"]
+    return arguments
 
 
 def _rows(kind: str, variant: str, measured: dict[str, Any]) -> list[dict[str, Any]]:
@@ -247,7 +261,7 @@ def measure_load(
         Iot2Error: a process failed.
     """
     room = str(clients + 8)
-    arguments = ["--log-level", "info"]
+    arguments = ["--log-level", "info", *_room(clients, count)]
     for name in ("connections", "connections_per_peer", "sessions_per_peer"):
         arguments += ["--limit", f"{name}={room}"]
     arguments += ["--limit", f"queue={max(256, clients)}"]

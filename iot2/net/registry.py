@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -60,6 +61,7 @@ class Peer:
     bucket: Bucket
     connections: int = 0
     sessions: int = 0
+    transfers: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -101,6 +103,7 @@ class _Lease:
 
     number: int
     peer: Peer
+    count: int
     left: float
 
 
@@ -109,23 +112,28 @@ class Registry:
 
     Args:
         limits: what they may use.
-        stored: (number, sid, address) of every session that the state holds.
+        stored: (number, sid, address, count) of every session that the state holds.
     """
 
-    def __init__(self, limits: Limits, stored: list[tuple[int, bytes, str]]) -> None:
+    def __init__(self, limits: Limits, stored: Iterable[tuple[int, bytes, str, int]]) -> None:
         self.limits = limits
         self.connections: dict[str, Connection] = {}
         self.sessions: dict[bytes, OpenSession] = {}
         self._peers: dict[str, Peer] = {}
         self._leases: dict[bytes, _Lease] = {}
+        self._open = 0
+        self._transfers = 0
         now = time.monotonic()
-        for number, sid, address in stored:
+        for number, sid, address, count in stored:
             peer = self._peer(address)
-            peer.sessions += 1
-            self._leases[sid] = _Lease(number, peer, now)
+            self._count(peer, 1, count)
+            self._leases[sid] = _Lease(number, peer, count, now)
 
-    def __len__(self) -> int:
-        return len(self.sessions) + len(self._leases)
+    def _count(self, peer: Peer, sessions: int, transfers: int) -> None:
+        peer.sessions += sessions
+        peer.transfers += transfers
+        self._open += sessions
+        self._transfers += transfers
 
     def _peer(self, address: str) -> Peer:
         peer = self._peers.get(address)
@@ -165,17 +173,33 @@ class Registry:
         connection.sessions.clear()
         return connection
 
-    def check_room(self, peer: Peer) -> None:
-        """Raise `Refusal` (LIMIT) unless the address may open one more session."""
-        most = self.limits.sessions_per_peer
-        if peer.sessions >= most:
-            raise Refusal(Code.LIMIT, f"sessions_per_peer: at most {most} are open at once")
-        if len(self) >= self.limits.sessions:
-            raise Refusal(Code.LIMIT, f"sessions: at most {self.limits.sessions} are open at once")
+    def reserve(self, peer: Peer, count: int) -> None:
+        """Count a session that is to be opened, so that many at once cannot pass a limit.
+
+        Args:
+            peer: whose it is.
+            count: transfers that it has.
+
+        Raises:
+            Refusal: LIMIT, when the address or the server has too much open.
+        """
+        for name, now in (
+            ("sessions_per_peer", peer.sessions + 1),
+            ("sessions", self._open + 1),
+            ("transfers_per_peer", peer.transfers + count),
+            ("transfers", self._transfers + count),
+        ):
+            most = getattr(self.limits, name)
+            if now > most:
+                raise Refusal(Code.LIMIT, f"{name}: at most {most} are open at once")
+        self._count(peer, 1, count)
+
+    def release(self, peer: Peer, count: int) -> None:
+        """Undo `reserve`: the session was not opened, or has ended."""
+        self._count(peer, -1, -count)
 
     def add(self, connection: Connection, session: OpenSession) -> None:
-        """Give a new session, already stored, to the connection that asked for it."""
-        connection.peer.sessions += 1
+        """Give a session, reserved and stored, to the connection that asked for it."""
         self.sessions[session.row.sid] = session
         self.attach(connection, session)
 
@@ -208,9 +232,9 @@ class Registry:
         if session is not None:
             if session.connection is not None:
                 session.connection.sessions.pop(sid, None)
-            self._peer(session.row.peer).sessions -= 1
+            self.release(self._peer(session.row.peer), session.row.count)
         elif lease is not None:
-            lease.peer.sessions -= 1
+            self.release(lease.peer, lease.count)
 
     def expired(self) -> list[tuple[bytes, int]]:
         """(sid, number) of sessions whose client stayed away too long; peers are tidied up."""

@@ -166,9 +166,9 @@ def _indexes(connection: sqlite3.Connection, table: str, session: int) -> Interv
     return indexes
 
 
-def open_sessions(connection: sqlite3.Connection) -> list[tuple[int, bytes, str]]:
-    """(number, sid, peer) of every session that is open."""
-    return connection.execute("SELECT id, sid, peer FROM sessions").fetchall()
+def open_sessions(connection: sqlite3.Connection) -> list[tuple[int, bytes, str, int]]:
+    """(number, sid, peer, count) of every session that is open."""
+    return connection.execute("SELECT id, sid, peer, count FROM sessions").fetchall()
 
 
 def _check_open(connection: sqlite3.Connection, session: int, sid: bytes) -> None:

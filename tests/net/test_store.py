@@ -65,7 +65,7 @@ def test_a_session_and_its_answers_come_back(tmp_path: Path) -> None:
         await store.submit(lambda db: delete_session(db, row.id, ROW.sid))
         assert await store.submit(lambda db: load_session(db, ROW.sid)) is None
         assert await store.submit(spent_items) == {"a"}, "items stay spent"
-        assert [peer for _, _, peer in await store.submit(open_sessions)] == ["::1"]
+        assert [peer for _, _, peer, _ in await store.submit(open_sessions)] == ["::1"]
         await store.close()
 
     run(first())
