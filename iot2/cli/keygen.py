@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from iot2.errors import DataError, ParameterError
+from iot2.files import check_replaceable
 from iot2.parties.sender_key import SenderKey
 from iot2.wire.public_key import STRENGTH, SUPPORTED_BITS
 
@@ -17,7 +18,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-l", "--bits", type=int, default=3072, help="length of the modulus (default: %(default)s)"
     )
     parser.add_argument(
-        "-o", "--output", type=Path, required=True, metavar="FILE", help="the key's file, mode 0600"
+        "-o", "--output", required=True, metavar="FILE", help="the key's file, mode 0600"
     )
     parser.add_argument(
         "--choices", type=int, default=2, metavar="C", help="c of 1-out-of-c (default: %(default)s)"
@@ -30,8 +31,12 @@ def run(args: argparse.Namespace) -> int:
     if args.bits not in STRENGTH:
         sizes = ", ".join(map(str, STRENGTH))
         raise ParameterError(f"a key has one of the sizes {sizes}, got {args.bits}")
-    if args.output.exists() and not args.force:
-        raise DataError(f"{args.output} already exists: --force replaces it")
+    if not args.output:
+        raise ParameterError("--output takes the name of a file, got ''")
+    path = Path(args.output)
+    check_replaceable(path)
+    if path.exists() and not args.force:
+        raise DataError(f"{path} already exists: --force replaces it")
     insecure = args.bits not in SUPPORTED_BITS
     if insecure:
         print(
@@ -40,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     key = SenderKey.generate(args.bits, args.choices, insecure=insecure)
-    key.save(args.output, overwrite=args.force)
+    key.save(path, overwrite=args.force)
     print(f"fingerprint {key.fingerprint.hex()}")
-    print(f"{args.output}: {key.bits} bits, 1-out-of-{key.choices}")
+    print(f"{path}: {key.bits} bits, 1-out-of-{key.choices}")
     return 0

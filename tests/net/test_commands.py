@@ -233,6 +233,28 @@ def test_keygen(tmp_path: Path, capsys: Any) -> None:
     assert main(["keygen", "-l", "2048", "--choices", "1", "-o", str(tmp_path / "x")]) == 2
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("", "--output takes the name of a file, got ''"),
+        (".", ".: expected a file or nothing yet, came a folder"),
+        ("device", "device: expected a file or nothing yet, came a device"),
+    ],
+    ids=["nothing", "folder", "device"],
+)
+def test_keygen_replaces_a_file_alone(
+    tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch, name: str, text: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(SenderKey, "generate", None)  # it is refused before a key is made
+    (tmp_path / "device").symlink_to("/dev/full")
+    for more in ([], ["--force"]):
+        assert main(["keygen", "-l", "2048", "-o", name, *more]) == 2
+        assert capsys.readouterr().err == f"iot2: {text}\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["device"]
+    assert (tmp_path / "device").is_symlink()
+
+
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A certificate of this machine's own name and address, signed by itself."""
