@@ -14,7 +14,7 @@ import psutil
 import pytest
 from net_support import Peer, write_items
 
-from iot2 import Query, SenderKey
+from iot2 import Query, SenderKey, Session
 from iot2.cli import main
 from iot2.errors import Iot2Error
 from iot2.net.local import LocalServer, start_server
@@ -59,8 +59,6 @@ def test_items_outlive_the_process_with_the_key_that_they_were_offered_under(
 
 
 def peer_session(receiver: Any) -> bytes:
-    from iot2 import Session
-
     return Session(Session.COMPACT, receiver.sid, receiver.public.fingerprint).to_bytes()
 
 
