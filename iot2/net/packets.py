@@ -9,8 +9,8 @@ code under the acknowledgement that the client asked for; where no client of
 ours could have sent it, the connection ends.
 
 The event loop parses, so a frame's time is bounded as well: JSON is quick to
-read unless it is all brackets, each of which makes an object, and the text of a
-binary event says no more than where its attachment goes.
+read unless it is all lists, objects, keys and numbers, and the text of a binary
+event says no more than where its attachment goes.
 
 A client has less to answer for: a frame that no server sends, or an attachment
 out of place, ends its connection, and the client makes another.
@@ -35,8 +35,14 @@ _CONTROL_BYTES: Final = 1024
 _BINARY_BYTES: Final = 1024
 """The text of a binary event: a name and one or two keys."""
 
-_MOST_BRACKETS: Final = 1 << 16
-"""Lists and objects in the text of an event; a client's own have four at most."""
+_MOST_PARTS: Final = 1 << 16
+"""Lists, objects and keys in the text of an event; a client's own have ten at most."""
+
+_KEY_ENDS: Final = ('":', '" ', '"\t', '"\n', '"\r')
+"""A quotation mark that stands before a colon, with or without a space between."""
+
+_MOST_COMMAS: Final = 1 << 18
+"""Those in names of items counted, of which a session may have some ten thousand."""
 
 _START = re.compile(r"[25](?:([0-9]{1,9})-)?([0-9]{1,15})?")
 """Type, number of attachments, number of the acknowledgement (default namespace)."""
@@ -108,9 +114,10 @@ def _is_costly(text: str, attachments: int) -> bool:
     """Whether to parse an event of this text would take longer than any client's does."""
     if attachments:
         return len(text) > _BINARY_BYTES
-    if len(text) <= _MOST_BRACKETS:
+    if len(text) <= _MOST_PARTS:
         return False
-    return text.count("[") + text.count("{") > _MOST_BRACKETS
+    parts = sum(map(text.count, ("[", "{", *_KEY_ENDS)))
+    return parts > _MOST_PARTS or text.count(",") > _MOST_COMMAS
 
 
 def _filled(data: list[Any], attachment: bytes) -> list[Any]:
