@@ -68,7 +68,8 @@ class Limits:
         for entry in fields(self):
             value = getattr(self, entry.name)
             if not 0 < value < 1 << 53:
-                raise ParameterError(f"the limit {entry.name} must be above 0, got {value!r}")
+                need = "above 0 and below 2^53"
+                raise ParameterError(f"the limit {entry.name} must be {need}, got {value!r}")
         if self.transfers_per_session >= 1 << 32:
             raise ParameterError("the limit transfers_per_session must be below 2^32")
 

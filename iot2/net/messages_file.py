@@ -13,10 +13,12 @@ The padded length, and so that of the row's longest message, is public.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import struct
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -26,6 +28,7 @@ from iot2.errors import DataError, MessageError
 _LEN32 = struct.Struct(">I")
 HEX: Final = "hex:"
 _MOST_BYTES: Final = 1 << 28
+_FIELD_LIMIT = threading.Lock()
 
 
 def pad(messages: Sequence[bytes]) -> tuple[bytes, ...]:
@@ -58,6 +61,20 @@ def unpad(padded: bytes) -> bytes:
     return padded[_LEN32.size : end]
 
 
+@contextlib.contextmanager
+def _fields_of(characters: int) -> Iterator[None]:
+    """Let a CSV have fields of so many characters, while a block runs.
+
+    The limit belongs to the module, so to everybody in the process.
+    """
+    with _FIELD_LIMIT:
+        before = csv.field_size_limit(characters)
+        try:
+            yield
+        finally:
+            csv.field_size_limit(before)
+
+
 @dataclass(frozen=True, slots=True)
 class Items:
     """Named rows of messages, padded and ready to be transferred."""
@@ -86,6 +103,12 @@ def read_items(path: Path | str, *, message_bytes: int) -> Items:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: expected UTF-8, came another byte at {error.start}") from error
+    # No field is too long for the reader: it is `message_bytes` that bounds them.
+    with _fields_of(max(csv.field_size_limit(), len(text))):
+        return _read(path, text, message_bytes)
+
+
+def _read(path: Path, text: str, message_bytes: int) -> Items:
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     rows: dict[str, tuple[bytes, ...]] = {}
     choices = 0
