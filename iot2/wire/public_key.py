@@ -31,7 +31,7 @@ def check_size(bits: int, *, insecure: bool) -> None:
         sizes = ", ".join(map(str, SUPPORTED_BITS))
         raise ParameterError(
             f"the modulus must have {sizes} bits, has {bits}; "
-            "other sizes are for tests, with insecure=True"
+            "other sizes are for tests, with insecure=True (--insecure on the command line)"
         )
 
 
