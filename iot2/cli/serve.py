@@ -29,12 +29,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("-p", "--port", type=int, default=5555, help="0 takes a free one (default: %(default)s)")
     add("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     add(
-        "--key",
-        type=Path,
-        metavar="FILE",
-        help="sender's key; by default one made and kept with"
-        " the state, or a fresh one where that is in memory",
-    )
+        "--key", type=Path, metavar="FILE",
+        help="sender's key; by default one that is made and kept with the state, or a fresh one"
+        " where that is in memory",
+    )  # fmt: skip
     add("--messages", type=Path, metavar="FILE", help="CSV of items: item,m0,m1,...")
     add("--reusable", action="store_true", help="let an item be transferred again (insecure)")
     add(
@@ -43,7 +41,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " default, else in memory",
     )  # fmt: skip
     add("--variant", choices=("compact", "six"), help="speak this one alone (default: both)")
-    add("--workers", type=int, default=default_workers(), help="threads (default: %(default)s)")
+    add(
+        "--workers", type=int, default=default_workers(),
+        help="threads, 1 to 256 (default: %(default)s)",
+    )  # fmt: skip
     add("--tls-cert", type=Path, metavar="FILE", help="certificate chain, PEM")
     add("--tls-key", type=Path, metavar="FILE", help="its private key, PEM")
     add("--insecure-plain", action="store_true", help="serve others than this machine without TLS")

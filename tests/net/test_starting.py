@@ -1,5 +1,6 @@
 """How a server starts and stops: the key that it keeps, and signals at any time."""
 
+import contextlib
 import os
 import signal
 import stat
@@ -178,6 +179,34 @@ def test_a_second_signal_does_not_wait(start: Any, tmp_path: Path) -> None:
     assert Query.from_bytes(queries[0]).index == 0
     assert isinstance(peer.ask("query", queries[0]), bytes)
     peer.close()
+
+
+def test_a_second_signal_leaves_no_key_that_was_being_made(
+    start: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    server = start()
+    peer = Peer(server.url)
+
+    def ask() -> None:
+        with contextlib.suppress(Iot2Error):
+            peer.hello(bits=4096)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    process = psutil.Process(server.process.pid)
+    deadline = time.monotonic() + 20
+    while not process.children():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    children = process.children()
+    for _ in range(3):
+        server.process.terminate()
+        time.sleep(0.1)
+    assert server.process.wait(3) == 0
+    assert not any(child.is_running() for child in children)
+    assert list(tmp_path.iterdir()) == []
+    asking.join(30)
 
 
 def test_a_certificate_is_read_before_anything_is_made_or_said(
