@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Final
 
 from iot2.net.events import Code, Refusal
 from iot2.net.limits import Bucket, Limits
 from iot2.net.tables import SessionRow
 from iot2.parties.intervals import IntervalSet
 from iot2.parties.sender_key import SenderKey
-
-_SIZES_KEPT: Final = 512
 
 
 @dataclass(slots=True, eq=False)
@@ -80,7 +76,6 @@ class Connection:
         sessions: those that it opened or resumed, by sid.
         in_flight: events that are being answered.
         ending: whether it is being closed.
-        sizes: of its latest answers, in bytes.
     """
 
     id: str
@@ -94,7 +89,6 @@ class Connection:
     sessions: dict[bytes, OpenSession] = field(default_factory=dict)
     in_flight: int = 0
     ending: bool = False
-    sizes: deque[int] = field(default_factory=lambda: deque(maxlen=_SIZES_KEPT))
 
 
 @dataclass(slots=True, eq=False)

@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import re
 import time
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -25,6 +24,7 @@ from iot2.net.events import Code, Refusal
 from iot2.net.keyring import Keyring
 from iot2.net.limits import Limits
 from iot2.net.log import Log, library_logger, sid_prefix
+from iot2.net.outbox import Outbox
 from iot2.net.packets import BROKEN, FOREIGN, TOO_LARGE, packet_class
 from iot2.net.pool import Pool
 from iot2.net.registry import Connection, Registry
@@ -36,6 +36,7 @@ _SWEEP_S: Final = 0.5
 _STALL_PROBE_S: Final = 0.02
 _FLUSH_S: Final = 2.0
 _RETRY_MS: Final = 1000
+_OUTBOX_RETRY_MS: Final = 100
 _TURN: Final = 32
 """Frames of one connection that are read before others have a turn."""
 
@@ -91,6 +92,7 @@ class Server:
             logger=logger,
             engineio_logger=logger,
         )
+        self._io.eio.create_queue = Outbox
         self._io.on("connect", self._connect)
         self._io.on("disconnect", self._disconnect)
         self._io.on("*", self._event)
@@ -168,9 +170,7 @@ class Server:
         self._active += 1
         connection.in_flight += 1
         try:
-            answer: dict[str, Any] | bytes = await self._answer(connection, event, arguments)
-            connection.sizes.append(_size(answer))
-            return answer
+            return await self._answer(connection, event, arguments)
         except Refusal as refusal:
             return self._refuse(connection, event, refusal)
         except MessageError as error:
@@ -232,18 +232,24 @@ class Server:
         return refusal.to_wire()
 
     def _check_outbox(self, connection: Connection) -> None:
-        """Give up on a client that asks and does not read."""
+        """Make a client read before it asks for more; give up on one that asks and does not read.
+
+        Bytes only make it wait: 32 long answers at once may be more than a slow
+        link has taken yet. Answers to those that wait are short, and many of
+        them unread are no honest client's.
+        """
         engine_sid = self._io.manager.eio_sid_from_sid(connection.id, "/")
         socket = self._io.eio.sockets.get(engine_sid)
-        waiting = 0 if socket is None else int(socket.queue.qsize())
-        if not waiting:
-            connection.sizes.clear()
+        if socket is None or socket.queue.empty():
             return
-        # An answer is at least one frame: those that wait are among the latest ones.
-        unread = sum(islice(reversed(connection.sizes), waiting))
-        if waiting > self.limits.outbox or unread > self.limits.outbox_bytes:
-            text = f"outbox: {waiting} frames are unread, up to {unread} bytes"
+        outbox, limits = socket.queue, self.limits
+        waiting = outbox.qsize()
+        if waiting > limits.outbox:
+            text = f"outbox: at most {limits.outbox} frames may be unread, {waiting} are"
             raise Refusal(Code.LIMIT, text, fatal=True)
+        if outbox.size > limits.outbox_bytes:
+            text = f"outbox_bytes: at most {limits.outbox_bytes} may be unread, {outbox.size} are"
+            raise Refusal(Code.BUSY, text, retry_after_ms=_OUTBOX_RETRY_MS)
 
     async def _end(self, connection: Connection, code: Code) -> None:
         """Say `closing`, and close the connection."""
@@ -325,12 +331,6 @@ class Server:
         await self._keyring.close()
         await self.pool.close()
         await self.store.close()
-
-
-def _size(answer: dict[str, Any] | bytes) -> int:
-    """The bytes that an answer holds, its text not counted."""
-    parts = answer.values() if isinstance(answer, dict) else (answer,)
-    return sum(len(part) for part in parts if isinstance(part, bytes))
 
 
 def _same_host(origin: str | None, environ: dict[str, Any]) -> bool:

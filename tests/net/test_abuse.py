@@ -1,17 +1,22 @@
 """What a server must bear: a log that nobody takes, and clients that send what costs most."""
 
 import asyncio
+import contextlib
 import os
+import socket
 import subprocess
 import sys
 import time
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from engineio.packet import MESSAGE, PING, Packet
 from net_support import HELLO, Peer, RawSocket, deaf_socket, masked
 
-from iot2.net import RemoteError
+from iot2.net import AsyncClient, Options, RemoteError
+from iot2.net.outbox import Outbox
 from iot2.net.server import _guarded
 
 
@@ -107,14 +112,77 @@ def test_a_flood_of_broken_frames_whose_answers_nobody_reads(start: Any, key_fil
     server = start("--key", str(key_file), "--limit", "outbox=20", "--log-level", "info")
 
     def given_up() -> bool:
-        return any(line.get("text", "").startswith("outbox:") for line in server.log())
+        return any('"text":"outbox:' in line for line in server.errors)
 
     with deaf_socket(server.url) as deaf:
         event = masked('421["nothing"]')
         for _ in range(200):
-            deaf.sendall(event * 200)
+            deaf.sendall(event * 1000)
             if given_up():
                 break
             time.sleep(0.02)
         assert given_up()
     assert "key" in Peer(server.url).ask("hello", HELLO)
+
+
+@contextlib.asynccontextmanager
+async def slow_link(url: str, bytes_per_s: float) -> AsyncIterator[str]:
+    """A way to the server on which its answers travel slowly."""
+    host, port = url.removeprefix("http://").split(":")
+
+    async def pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter, rate: float) -> None:
+        with contextlib.suppress(ConnectionError):
+            while data := await source.read(16384):
+                await asyncio.sleep(len(data) / rate)
+                sink.write(data)
+                await sink.drain()
+        sink.close()
+
+    async def accept(near: asyncio.StreamReader, near_out: asyncio.StreamWriter) -> None:
+        inner = socket.socket()
+        inner.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16384)
+        inner.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(inner, (host, int(port)))
+        far, far_out = await asyncio.open_connection(sock=inner, limit=16384)
+        await asyncio.gather(pump(near, far_out, 1e12), pump(far, near_out, bytes_per_s))
+
+    server = await asyncio.start_server(accept, "127.0.0.1", 0)
+    yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    server.close()
+
+
+def test_a_slow_link_waits_for_long_answers(start: Any, key_file: Path, tmp_path: Path) -> None:
+    names = tuple(f"item{k}" for k in range(60))
+    rows = [f"{name},{'a' * 60_000},{'b' * 60_000}" for name in names]
+    (tmp_path / "m.csv").write_text("\n".join(["item,m0,m1", *rows]))
+    server = start(
+        "--key", str(key_file), "--messages", str(tmp_path / "m.csv"), "--log-level", "info",
+        "--limit", "outbox_bytes=200000",
+    )  # fmt: skip
+
+    async def run() -> list[bytes]:
+        async with slow_link(server.url, 3e6) as url:
+            client = AsyncClient(url, Options(items=names, insecure=True, timeout_s=30))
+            async with client:
+                return await asyncio.gather(*(client.transfer(1) for _ in names))
+
+    assert asyncio.run(run()) == [b"b" * 60_000] * len(names)
+    refused = [line for line in server.log() if line["event"] == "refused"]
+    busy = [line for line in refused if line["text"].startswith("outbox_bytes: at most 200000 ")]
+    assert busy
+    assert {line["code"] for line in refused} == {"BUSY"}, "the connection lived"
+
+
+def test_an_outbox_knows_its_bytes() -> None:
+    async def work() -> None:
+        outbox = Outbox()
+        for packet in (Packet(MESSAGE, "1234"), Packet(MESSAGE, b"123"), Packet(PING), None):
+            await outbox.put(packet)
+        assert (outbox.size, outbox.qsize()) == (7, 4)
+        sizes = []
+        while not outbox.empty():
+            outbox.get_nowait()
+            sizes.append(outbox.size)
+        assert sizes == [3, 0, 0, 0]
+
+    asyncio.run(work())
