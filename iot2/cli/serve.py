@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 from dataclasses import dataclass
@@ -189,4 +190,5 @@ def _describe(keyring: Keyring, catalogue: Catalogue, state: Path | None) -> Non
 
 
 def _warn(text: str) -> None:
-    print(f"iot2: warning: {text}", file=sys.stderr, flush=True)
+    with contextlib.suppress(OSError):  # the log is not written there either, and that is all
+        print(f"iot2: warning: {text}", file=sys.stderr, flush=True)

@@ -138,7 +138,7 @@ def fingerprint_from_hex(text: object) -> bytes:
             return bytes.fromhex(text)
         except ValueError:
             pass
-    raise MessageError("a fingerprint must be 64 hexadecimal digits")
+    raise MessageError(f"a fingerprint must be 64 hexadecimal digits, got {text!r:.80}")
 
 
 @dataclass(frozen=True, slots=True)

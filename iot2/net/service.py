@@ -9,6 +9,7 @@ import resource
 import signal
 import socket
 import ssl
+from collections import deque
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
@@ -28,6 +29,7 @@ from iot2.net.server import BUFFER_FACTOR, Server
 
 T = TypeVar("T")
 
+_PIECE_BYTES: Final = 1 << 15
 _LINGER_S: Final = 1.0
 _TOO_LARGE: Final = Frame(Opcode.TEXT, f'42["{CLOSING}","{Code.LIMIT}"]'.encode()).serialize(
     mask=False
@@ -83,6 +85,31 @@ def _protocols(limits: Limits) -> tuple[type[asyncio.Protocol], type[asyncio.Pro
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
             self.close_timeout = limits.stalled_s  # for a client that does not hang up
+            self.pieces: deque[bytes] = deque()
+
+        def data_received(self, data: bytes) -> None:
+            """Parse a little at a time: one reading of the socket may hold very many frames."""
+            if len(data) <= _PIECE_BYTES and not self.pieces:
+                super().data_received(data)
+                return
+            begun = bool(self.pieces)
+            self.pieces.extend(
+                data[k : k + _PIECE_BYTES] for k in range(0, len(data), _PIECE_BYTES)
+            )
+            self.transport.pause_reading()
+            if not begun:
+                self._take_piece()
+
+        def _take_piece(self) -> None:
+            if self.transport.is_closing():
+                self.pieces.clear()
+                return
+            super().data_received(self.pieces[0])
+            self.pieces.popleft()
+            if self.pieces:
+                self.loop.call_soon(self._take_piece)
+            elif not (self.read_paused or self.transport.is_closing()):
+                self.transport.resume_reading()
 
         def pause_writing(self) -> None:
             super().pause_writing()
