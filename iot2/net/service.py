@@ -29,7 +29,7 @@ from iot2.net.server import BUFFER_FACTOR, Server
 
 T = TypeVar("T")
 
-_PIECE_BYTES: Final = 1 << 15
+_PIECE_BYTES: Final = 1 << 13
 _LINGER_S: Final = 1.0
 _TOO_LARGE: Final = Frame(Opcode.TEXT, f'42["{CLOSING}","{Code.LIMIT}"]'.encode()).serialize(
     mask=False
