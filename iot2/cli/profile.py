@@ -19,8 +19,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--platform", default="local", metavar="NAME",
         help="folder for timings_net_<bits>.csv (default: %(default)s)",
     )  # fmt: skip
-    add("--force", action="store_true", help="replace another platform's profile than local")
-    add("--output", type=Path, metavar="DIR", help="folder of all platforms")
+    add(
+        "--force",
+        action="store_true",
+        help="replace a profile that is there; that of local is replaced anyway",
+    )
+    add(
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help="folder of all platforms (default: performances of the project)",
+    )
     add("-l", "--bits", type=int, nargs="+", default=[3072], metavar="B", help="(default: 3072)")
     add("--count", type=int, default=20, help="transfers of each client (default: %(default)s)")
     add(

@@ -44,8 +44,13 @@ def run(args: argparse.Namespace) -> int:
 def _reproduce_with_bar(plan: Plan) -> Reproduction:
     from tqdm import tqdm
 
+    def tell(name: str) -> None:
+        if bar.disable:  # no terminal: a line each, so that a log shows what it is at
+            print(f"{name} ...", file=sys.stderr, flush=True)
+        bar.set_description(name)
+
     with tqdm(total=count_cells(plan), unit="cell", disable=None) as bar:
-        return reproduce(plan, bar.set_description, bar.update)
+        return reproduce(plan, tell, bar.update)
 
 
 def _short(path: Path, root: Path) -> Path:

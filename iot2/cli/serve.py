@@ -177,7 +177,7 @@ def _describe(keyring: Keyring, catalogue: Catalogue, state: Path | None) -> Non
             " this is only for trying"
         )
     else:
-        print(f"iot2: {len(catalogue.items)} items, {len(catalogue.spent)} of them spent")
+        print(f"iot2: items: {len(catalogue.items)}, of them spent: {len(catalogue.spent)}")
     if catalogue.reusable:
         _warn(
             "REUSABLE: every item can be transferred again and again, so that a client can"

@@ -47,7 +47,7 @@ class Address:
         if self.tls_cert is None and not self.insecure_plain and not is_loopback(self.host):
             raise ParameterError(
                 f"without TLS only a loopback address is served, got {self.host!r}; "
-                "give --tls-cert and --tls-key"
+                "give --tls-cert and --tls-key, or --insecure-plain"
             )
 
     def tls(self) -> ssl.SSLContext | None:

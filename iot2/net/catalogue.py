@@ -56,11 +56,13 @@ class Catalogue:
         """
         if self.items is None:
             if request.count is None:
-                raise Refusal(Code.REFUSED, "this server is for trying: ask for a count, no items")
+                raise Refusal(
+                    Code.REFUSED, "this server is for trying: ask for a count, no items (--item)"
+                )
             return request.count
         names = request.items
         if names is None:
-            raise Refusal(Code.REFUSED, "this server has items of its own: name them")
+            raise Refusal(Code.REFUSED, "this server has items of its own: name them (--item NAME)")
         different, rows = set(names), self.items.rows
         fresh = self.reusable or different.isdisjoint(self.spent)
         if not fresh or not all(map(rows.__contains__, names)):

@@ -97,7 +97,9 @@ class Desk:
         if hello.variant not in self._variants:
             raise Refusal(Code.VARIANT, f"this server speaks {' and '.join(self._variants)}")
         if self._catalogue.items is not None and (hello.bits, hello.demo) != (None, None):
-            raise Refusal(Code.REFUSED, "bits and demo are for demonstration servers alone")
+            raise Refusal(
+                Code.REFUSED, "bits (-l) and demo (-x, -y) are for demonstration servers alone"
+            )
         key = await self._keyring.get(hello.bits)
         if hello.variant == ev.SIX and key.choices != 2:
             raise Refusal(Code.VARIANT, f"six-message transfers are 1 of 2, not of {key.choices}")

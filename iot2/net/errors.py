@@ -48,8 +48,8 @@ class Interrupted(Iot2Error):
 class KeyMismatch(ProofError):
     """The server shows another key than the one that is pinned or was known."""
 
-    def __init__(self, expected: bytes, came: bytes, why: str) -> None:
+    def __init__(self, expected: bytes, came: bytes, why: str, kept: str = "") -> None:
         super().__init__(
             f"expected the {why} key with fingerprint {expected.hex()}, "
-            f"the server shows {came.hex()}"
+            f"the server shows {came.hex()}{kept}"
         )

@@ -59,7 +59,10 @@ class KnownKeys:
         """
         known = self._keys.get(name)
         if known is not None and known.fingerprint != fingerprint:
-            raise KeyMismatch(known.fingerprint, fingerprint, "known")
+            kept = ""
+            if self.path is not None:
+                kept = f" (if that change is meant, remove the line {name} of {self.path})"
+            raise KeyMismatch(known.fingerprint, fingerprint, "known", kept)
         return known is not None
 
     def remember(self, name: str, key: PublicKey) -> None:

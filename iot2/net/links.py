@@ -68,7 +68,10 @@ class Endpoint:
             if self.ca_file is not None:
                 raise ParameterError("certificates are checked under https:// alone")
             if not self.insecure_plain and not is_loopback(host):
-                raise ParameterError(f"without TLS only this machine is asked, got {host!r:.100}")
+                raise ParameterError(
+                    f"without TLS only this machine is asked, got {host!r:.100}: https:// (--tls),"
+                    " or insecure_plain=True (--insecure-plain), asks others"
+                )
 
     @property
     def name(self) -> str:
@@ -80,6 +83,8 @@ class Endpoint:
         """What checks the certificate, None for a plain connection."""
         if urlsplit(self.url).scheme == "http":
             return None
+        if self.ca_file is not None:
+            self.ca_file.open("rb").close()  # the TLS library's error would not name it
         try:
             return ssl.create_default_context(
                 cafile=None if self.ca_file is None else str(self.ca_file)

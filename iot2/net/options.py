@@ -60,7 +60,9 @@ class Options:
                     f"{what} must be seconds above 0, up to {MOST_SECONDS}, got {seconds}"
                 )
         if self.demo is not None and not all(0 <= x < 1 << 8 * ev.DEMO_BYTES for x in self.demo):
-            raise ParameterError(f"demo takes two numbers from 0 to 2^{8 * ev.DEMO_BYTES} - 1")
+            raise ParameterError(
+                f"demo (-x, -y) takes two numbers from 0 to 2^{8 * ev.DEMO_BYTES} - 1"
+            )
 
     @property
     def transfers(self) -> int:

@@ -29,7 +29,7 @@ from iot2.net.packets import BROKEN, FOREIGN, TOO_LARGE, packet_class
 from iot2.net.pool import Pool
 from iot2.net.registry import Connection, Registry
 from iot2.net.store import Store, StoreError
-from iot2.net.tables import open_sessions, spent_items
+from iot2.net.tables import open_sessions, session_keys, spent_items
 from iot2.net.transfers import Transfers
 
 _SWEEP_S: Final = 0.5
@@ -132,6 +132,10 @@ class Server:
         catalogue.spent |= await store.submit(spent_items)
         registry = Registry(limits, await store.submit(open_sessions))
         server = cls(limits, variants, keyring, catalogue, registry, pool, store, log)
+        keys = await store.submit(session_keys)
+        if lost := sum(count for fingerprint, count in keys if not keyring.find(fingerprint)):
+            text = f"{lost} open sessions of the state are of another key, and are lost without it"
+            log.warning("state", text=text)
         server._spawn(server._sweep())
         server._spawn(server._probe())
         return server

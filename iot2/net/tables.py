@@ -177,6 +177,12 @@ def _check_open(connection: sqlite3.Connection, session: int, sid: bytes) -> Non
         raise Refusal(Code.UNKNOWN_SESSION, "the session has ended")
 
 
+def session_keys(connection: sqlite3.Connection) -> list[tuple[bytes, int]]:
+    """(fingerprint, open sessions under it) of every key that they are of."""
+    query = "SELECT fingerprint, COUNT(*) FROM sessions GROUP BY fingerprint"
+    return connection.execute(query).fetchall()
+
+
 def delete_session(connection: sqlite3.Connection, session: int, sid: bytes) -> None:
     """End a session: its transfers and offers go with it, spent items stay; again is no harm."""
     gone = connection.execute("DELETE FROM sessions WHERE id = ? AND sid = ?", (session, sid))

@@ -156,6 +156,8 @@ def running_interpreter(settings: str) -> type[AsyncKernelManager]:
                     *("-m", "ipykernel_launcher"),
                     *("-f", "{connection_file}"),
                     "--HistoryManager.enabled=False",
+                    # A cell's error is in the copy; the rest is the interrupt that ends a kernel.
+                    "--IPKernelApp.log_level=CRITICAL",
                 ],
                 display_name="Python 3",
                 language="python",

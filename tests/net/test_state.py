@@ -127,9 +127,21 @@ def test_an_item_is_spent_once(start: Any, key_file: Path, tmp_path: Path, end: 
         end(server)
         # The state's default place is beside the messages: no option is needed.
         server = start(*arguments)
-        assert "3 items, 1 of them spent" in "\n".join(server.output)
+        assert "items: 3, of them spent: 1" in "\n".join(server.output)
     with Client(server.url, Options(items=("item2",), insecure=True)) as client:
         assert client.transfer(1).decode() == rows["item2"][1]
+
+
+def test_a_state_under_another_key_is_warned_of(
+    start: Any, key_file: Path, key_of_5: Path, tmp_path: Path
+) -> None:
+    state = ("--state", str(tmp_path / "state"))
+    first = start("--key", str(key_file), *state)
+    Peer(first.url).open({"count": 1})
+    first.stop()
+    assert "another key" not in "\n".join(first.errors)
+    other = start("--key", str(key_of_5), *state)
+    assert "1 open sessions of the state are of another key" in "\n".join(other.errors)
 
 
 def test_an_item_of_two_sessions_goes_to_one(start: Any, key_file: Path, tmp_path: Path) -> None:
