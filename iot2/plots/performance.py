@@ -146,7 +146,7 @@ def name_missing(costs: pd.DataFrame, axes: Axes) -> list[Annotation]:
     top = high - np.log(costs["p95"].max()) > np.log(costs["p5"].min()) - low
     return [
         axes.annotate(
-            f"{', '.join(missing)}: online only one at a time",
+            f"{', '.join(missing)}: singly only",
             (0.5, 0.97 if top else 0.03), xycoords="axes fraction",
             ha="center", va="top" if top else "bottom",
             color=MUTED, fontsize=SMALL_SIZE, bbox=_OVER_GRID,

@@ -75,7 +75,7 @@ def test_a_variant_that_is_missing_is_named_where_there_is_room(platforms, axes,
     plot_step(costs, axes)
     axes.set_ylim(1e-5, 1.0)
     (note,) = name_missing(costs, axes)
-    assert note.get_text() == "six-message: online only one at a time"
+    assert note.get_text() == "six-message: singly only"
     assert note.xy[1] == place
     both = costs.iloc[:2].assign(variant=["six", "compact"])
     assert name_missing(both, axes) == []
