@@ -296,7 +296,10 @@ def test_tls(
         assert main([*call, *more]) == 2
         assert "cannot be reached" in capsys.readouterr().err
     assert main([*call, "--ca-file", str(tmp_path / "none")]) == 2
-    assert "certificates in PEM" in capsys.readouterr().err
+    assert f"{tmp_path / 'none'}: No such file" in capsys.readouterr().err
+    (tmp_path / "no.pem").write_text("nothing")
+    assert main([*call, "--ca-file", str(tmp_path / "no.pem")]) == 2
+    assert "no.pem: expected certificates in PEM" in capsys.readouterr().err
     assert ssl.create_default_context().check_hostname
 
 
