@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import contextlib
 import os
 import sys
@@ -126,25 +127,34 @@ def _plan(args: argparse.Namespace, limits: Limits) -> _Plan:
 async def _make(plan: _Plan, args: argparse.Namespace, log: Log) -> Server:
     from iot2.net.catalogue import Catalogue
     from iot2.net.events import VARIANT_NAMES
-    from iot2.net.keyring import Keyring, generate_apart, kept_key
+    from iot2.net.keyring import Keyring, generate_apart, kept_key, remove_unfinished
     from iot2.net.server import Server
+    from iot2.net.store import Store
 
     key, state, items = plan.key, plan.state, plan.items
-    if key is None:
-        choices = 2 if items is None else items.choices
-        key = await generate_apart(3072, choices, None if state is None else kept_key(state))
-    makes_others = args.key is None and items is None
-    keyring = Keyring(key, makes_others=makes_others, others=plan.others, folder=state)
-    catalogue = Catalogue(items, args.reusable)
-    server = await Server.start(
-        keyring,
-        catalogue,
-        variants=VARIANT_NAMES if args.variant is None else (args.variant,),
-        limits=plan.limits,
-        state=state,
-        workers=args.workers,
-        log=log,
-    )
+    # Opened first: it is refused before a key is made for it, and to a second server.
+    store = Store(state, asyncio.get_running_loop())
+    try:
+        if state is not None:
+            remove_unfinished(state)
+        if key is None:
+            choices = 2 if items is None else items.choices
+            key = await generate_apart(3072, choices, None if state is None else kept_key(state))
+        makes_others = args.key is None and items is None
+        keyring = Keyring(key, makes_others=makes_others, others=plan.others, folder=state)
+        catalogue = Catalogue(items, args.reusable)
+        server = await Server.start(
+            keyring,
+            catalogue,
+            variants=VARIANT_NAMES if args.variant is None else (args.variant,),
+            limits=plan.limits,
+            store=store,
+            workers=args.workers,
+            log=log,
+        )
+    except BaseException:
+        await store.close()
+        raise
     _describe(keyring, catalogue, state)
     if args.key is None:
         if state is None:

@@ -29,6 +29,7 @@ from iot2.net.links import AsyncLink, Endpoint, Observer, SyncLink
 from iot2.net.options import Options
 
 _T = TypeVar("_T")
+_CLOSED = "the client was closed meanwhile"
 
 
 class _Common:
@@ -60,7 +61,7 @@ class _Common:
             self._endpoint.name, self.options, known if known is not None else KnownKeys()
         )
         self._epoch = 0  # of the latest connection that was joined
-        self._closed = False
+        self._closed = True
         self._turn = threading.Lock()  # threads speak one at a time
 
     @property
@@ -86,12 +87,9 @@ class _Common:
 
     def _rejoined(self, step: Rejoin) -> bool:
         """Whether another thread or task has joined since; called by the one that would join."""
-        self._check_open()
-        return step.epoch != self._epoch
-
-    def _check_open(self) -> None:
         if self._closed:
-            raise StateError("the client was closed meanwhile")
+            raise StateError(_CLOSED)
+        return step.epoch != self._epoch
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._endpoint.url!r}, {self.options.variant})"
@@ -123,9 +121,11 @@ class Client(_Common):
             ProofError: its key is not the expected one, or proves nothing.
             MessageError: it answers nonsense.
         """
-        self._lock = threading.Lock()
-        self._closed = False
-        self._join()
+        if self._closed:
+            self._lock = threading.Lock()
+            self._closed = False
+        with self._lock:
+            self._join()
 
     def transfer(self, choice: int) -> bytes:
         """The chosen message of the next index.
@@ -162,11 +162,14 @@ class Client(_Common):
 
     def close(self) -> None:
         """End the session, then the connection."""
+        if self._closed:
+            return
         self._closed = True
-        if self._link is not None:
-            self._run(self.conversation.close())
-        self._drop()
-        self.conversation.forget()
+        with self._lock:  # a thread that just joins does so to the end, for a session to close
+            if self._link is not None:
+                self._run(self.conversation.close())
+            self._drop()
+            self.conversation.forget()
 
     def _drop(self) -> None:
         link, self._link = self._link, None
@@ -180,7 +183,6 @@ class Client(_Common):
         link = SyncLink(self._endpoint, self._epoch + 1, options.timeout_s, self._observer)
         try:
             self._run(self.conversation.join(), link)
-            self._check_open()
         except BaseException:
             link.close()
             raise
@@ -201,9 +203,15 @@ class Client(_Common):
         except StopIteration as stop:
             value: _T = stop.value
             return value
+        except RemoteError as error:
+            if self._closed:  # and with it the session
+                raise StateError(_CLOSED) from error
+            raise
 
     def _do(self, step: Step, joining: SyncLink | None) -> Any:
         if isinstance(step, Pause):
+            if self._closed:
+                raise StateError(_CLOSED)
             time.sleep(step.seconds)
             return None
         if isinstance(step, Rejoin):
@@ -248,10 +256,12 @@ class AsyncClient(_Common):
 
     async def connect(self) -> None:
         """As `Client.connect`."""
-        self._lock = asyncio.Lock()
-        self._ending = set()
-        self._closed = False
-        await self._join()
+        if self._closed:
+            self._lock = asyncio.Lock()
+            self._ending = set()
+            self._closed = False
+        async with self._lock:
+            await self._join()
 
     async def transfer(self, choice: int) -> bytes:
         """As `Client.transfer`."""
@@ -269,11 +279,14 @@ class AsyncClient(_Common):
 
     async def close(self) -> None:
         """End the session, then the connection."""
+        if self._closed:
+            return
         self._closed = True
-        if self._link is not None:
-            await self._run(self.conversation.close())
-        await self._drop()
-        self.conversation.forget()
+        async with self._lock:
+            if self._link is not None:
+                await self._run(self.conversation.close())
+            await self._drop()
+            self.conversation.forget()
 
     async def _drop(self) -> None:
         link, self._link = self._link, None
@@ -295,7 +308,6 @@ class AsyncClient(_Common):
         )
         try:
             await self._run(self.conversation.join(), link)
-            self._check_open()
         except BaseException:
             await self._end(link)
             raise
@@ -315,11 +327,17 @@ class AsyncClient(_Common):
         except StopIteration as stop:
             value: _T = stop.value
             return value
+        except RemoteError as error:
+            if self._closed:  # and with it the session
+                raise StateError(_CLOSED) from error
+            raise
         finally:
             steps.close()  # a task that was cancelled gives its tuple up
 
     async def _do(self, step: Step, joining: AsyncLink | None) -> Any:
         if isinstance(step, Pause):
+            if self._closed:
+                raise StateError(_CLOSED)
             return await asyncio.sleep(step.seconds)
         if isinstance(step, Rejoin):
             return await self._rejoin(step)

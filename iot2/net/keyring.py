@@ -9,6 +9,7 @@ is worth nothing without its keys: they are kept in its folder.
 from __future__ import annotations
 
 import asyncio
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,11 +25,18 @@ DEMO_SIZES: Final = (1024, 2048, 3072, 4096)
 """What a demonstration server may be asked for; 1024 is for trying only."""
 
 _SECONDS: Final = 120.0
+_UNFINISHED: Final = "iot2-"
 
 
 def kept_key(folder: Path, bits: int | None = None) -> Path:
     """Where a state's folder has the server's key, or a demonstration's of another size."""
     return folder / ("sender.key" if bits is None else f"sender-{bits}.key")
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what a server left that was killed while it made a key for this state."""
+    for left in folder.glob(f"{_UNFINISHED}*"):
+        shutil.rmtree(left, ignore_errors=True)
 
 
 async def generate_apart(bits: int, choices: int = 2, keep: Path | None = None) -> SenderKey:
@@ -47,7 +55,7 @@ async def generate_apart(bits: int, choices: int = 2, keep: Path | None = None) 
     try:
         if home is not None:
             home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        folder = tempfile.TemporaryDirectory(prefix="iot2-", dir=home)
+        folder = tempfile.TemporaryDirectory(prefix=_UNFINISHED, dir=home)
     except OSError as error:
         raise DataError(
             f"{home or tempfile.gettempdir()}: expected a folder to keep a key in,"

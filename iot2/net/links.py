@@ -243,6 +243,9 @@ class SyncLink:
             raise self._refusal or LinkError(
                 f"{endpoint.url} cannot be reached: {_reason(error)}", epoch
             ) from error
+        except BaseException:
+            self.close()
+            raise
 
     def _not_connected(self, data: object = None) -> None:
         self._refusal = _refused(data)

@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import re
 import time
-from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -42,6 +41,9 @@ _TURN: Final = 32
 
 _ENGINE_FRAME = re.compile(r"(?:1|2probe|3(?:probe)?|4[0-6].*|5|6)\Z", re.DOTALL)
 """Text frames of a client: close, probe, pong, message, upgrade, noop."""
+
+PING_TIMEOUT_S: Final = 120.0
+"""Pings wait behind what is being sent: a large frame takes a slow link so long."""
 
 BUFFER_FACTOR: Final = 2
 """The library's own buffer is this many frames: what lies between gets a code, not silence."""
@@ -88,6 +90,7 @@ class Server:
             serializer=packet_class(limits.frame_bytes),
             max_http_buffer_size=BUFFER_FACTOR * limits.frame_bytes,
             http_compression=False,
+            ping_timeout=PING_TIMEOUT_S,
             cors_allowed_origins=_same_host,
             logger=logger,
             engineio_logger=logger,
@@ -106,7 +109,7 @@ class Server:
         *,
         variants: tuple[str, ...] = ev.VARIANT_NAMES,
         limits: Limits | None = None,
-        state: Path | None = None,
+        store: Store | None = None,
         workers: int = 1,
         log: Log | None = None,
     ) -> Server:
@@ -117,7 +120,7 @@ class Server:
             catalogue: what it transfers; its spent items are read from the state.
             variants: `compact`, `six` or both.
             limits: the defaults if None.
-            state: folder of the durable state; None keeps it in memory.
+            store: its state, which it closes in the end; None keeps one in memory.
             workers: threads that compute.
             log: of the server.
 
@@ -127,7 +130,7 @@ class Server:
         limits = limits or Limits()
         log = log or Log()
         loop = asyncio.get_running_loop()
-        store = Store(state, loop)
+        store = store or Store(None, loop)
         pool = Pool(workers, limits.queue, loop)
         catalogue.spent |= await store.submit(spent_items)
         registry = Registry(limits, await store.submit(open_sessions))

@@ -25,7 +25,7 @@ from iot2.net.addresses import Address
 from iot2.net.events import CLOSING, Code
 from iot2.net.limits import Limits
 from iot2.net.log import Log, library_logger
-from iot2.net.server import BUFFER_FACTOR, Server
+from iot2.net.server import BUFFER_FACTOR, PING_TIMEOUT_S, Server
 
 T = TypeVar("T")
 
@@ -86,6 +86,19 @@ def _protocols(limits: Limits) -> tuple[type[asyncio.Protocol], type[asyncio.Pro
             super().connection_made(transport)
             self.close_timeout = limits.stalled_s  # for a client that does not hang up
             self.pieces: deque[bytes] = deque()
+            self.loop.call_later(limits.handshake_s, self._expect_handshake)
+
+        def _expect_handshake(self) -> None:
+            if not self.handshake_complete:
+                self.transport.abort()
+
+        async def receive(self) -> Any:
+            message = await self.queue.get()
+            if self.read_paused and self.queue.empty():
+                self.read_paused = False
+                if not self.pieces:  # else what came is parsed first
+                    self.transport.resume_reading()
+            return message
 
         def data_received(self, data: bytes) -> None:
             """Parse a little at a time: one reading of the socket may hold very many frames."""
@@ -113,7 +126,19 @@ def _protocols(limits: Limits) -> tuple[type[asyncio.Protocol], type[asyncio.Pro
 
         def pause_writing(self) -> None:
             super().pause_writing()
-            self.stalled = self.loop.call_later(limits.stalled_s, self.transport.abort)
+            self._expect_progress(self.transport.get_write_buffer_size())
+
+        def _expect_progress(self, waiting: int) -> None:
+            """Give a client up that reads nothing at all; one on a slow link goes on reading."""
+
+            def check() -> None:
+                now = self.transport.get_write_buffer_size()
+                if now < waiting:
+                    self._expect_progress(now)
+                else:
+                    self.transport.abort()
+
+            self.stalled = self.loop.call_later(limits.stalled_s, check)
 
         def resume_writing(self) -> None:
             super().resume_writing()
@@ -194,7 +219,7 @@ def _configuration(server: Server, tls: ssl.SSLContext | None) -> uvicorn.Config
         ws_max_size=BUFFER_FACTOR * server.limits.frame_bytes,
         ws_per_message_deflate=False,
         ws_ping_interval=server.limits.stalled_s,
-        ws_ping_timeout=server.limits.stalled_s,
+        ws_ping_timeout=max(server.limits.stalled_s, PING_TIMEOUT_S),
         limit_concurrency=2 * server.limits.connections,
         timeout_graceful_shutdown=5,
         lifespan="off",

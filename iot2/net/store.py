@@ -194,6 +194,12 @@ def _connect(folder: Path | None) -> sqlite3.Connection:
         connection.execute("BEGIN IMMEDIATE")
         create_tables(connection)
         connection.execute("COMMIT")
+    except DataError as error:
+        connection.close()
+        raise DataError(
+            f"{path}: {error}: use the version that made it, or another folder, under which"
+            " every item can be transferred once more"
+        ) from error
     except sqlite3.Error as error:
         held = getattr(error, "sqlite_errorname", "") == "SQLITE_BUSY"
         came = "another server holds it" if held else str(error)

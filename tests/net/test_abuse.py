@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from engineio.packet import MESSAGE, PING, Packet
 from net_support import HELLO, Peer, RawSocket, deaf_socket, masked
@@ -126,6 +127,40 @@ def test_a_flood_of_broken_frames_whose_answers_nobody_reads(start: Any, key_fil
             time.sleep(0.1)
         assert given_up()
     assert "key" in Peer(server.url).ask("hello", HELLO)
+
+
+def test_frames_that_come_faster_than_they_are_parsed_wait_outside(
+    start: Any, key_file: Path
+) -> None:
+    server = start("--key", str(key_file))
+    process = psutil.Process(server.process.pid)
+    flood = masked('42["nothing","' + "a" * 40_000 + '"]') * 8
+    with deaf_socket(server.url) as raw:
+        raw.settimeout(0.2)
+        before, most, sent = process.memory_info().rss, 0, 0
+        until = time.monotonic() + 3
+        while time.monotonic() < until and sent < 400 << 20:
+            with contextlib.suppress(TimeoutError):
+                sent += raw.send(flood[sent % len(flood) :])
+            most = max(most, process.memory_info().rss)
+    assert sent > 10 << 20, "the server reads on"
+    assert most < before + (64 << 20)
+    assert "key" in Peer(server.url).ask("hello", HELLO)
+
+
+def test_a_handshake_that_does_not_parse_ends_in_time(start: Any, key_file: Path) -> None:
+    server = start("--key", str(key_file), "--limit", "handshake_s=1")
+    host, port = server.url.removeprefix("http://").split(":")
+    request = (
+        "GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: x\r\n"
+        "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+        f"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nX-Long: {'a' * 9000}\r\n\r\n"
+    )
+    with socket.create_connection((host, int(port)), timeout=8) as raw:
+        raw.sendall(request.encode())
+        with contextlib.suppress(ConnectionResetError):
+            while raw.recv(1 << 16):
+                pass
 
 
 @contextlib.asynccontextmanager

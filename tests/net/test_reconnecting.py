@@ -14,6 +14,8 @@ from net_support import Proxy, write_items
 
 from iot2.errors import ParameterError, StateError
 from iot2.net import AsyncClient, Client, KnownKeys, LinkError, Options, RemoteError
+from iot2.net.conversation import Conversation
+from iot2.net.links import _SyncSocketIO
 from iot2.net.local import LocalServer
 
 CALM: dict[str, Any] = {"demo": (1, 2), "insecure": True, "timeout_s": 5, "patience_s": 20}
@@ -137,6 +139,57 @@ def test_a_closed_async_client_says_so(server: LocalServer) -> None:
                 await client.transfer(1)
 
     asyncio.run(run())
+
+
+def test_closing_while_another_thread_rejoins(
+    start: Any, key_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = start("--key", str(key_file), "--limit", "sessions=1")
+    client = Client(server.url, Options(count=3, **CALM))
+    client.connect()
+    joining, go = threading.Event(), threading.Event()
+    greet = Conversation._greet
+
+    def slowly(self: Conversation) -> Any:
+        yield from greet(self)
+        joining.set()
+        assert go.wait(10)
+
+    monkeypatch.setattr(Conversation, "_greet", slowly)
+    assert client._link is not None
+    client._link._io.eio.disconnect(abort=True)
+    with ThreadPoolExecutor(2) as pool:
+        transfer = pool.submit(client.transfer, 1)
+        assert joining.wait(10)
+        closing = pool.submit(client.close)
+        time.sleep(0.2)
+        go.set()
+        closing.result(20)
+        assert transfer.exception(20) is None or isinstance(transfer.exception(), StateError)
+    assert client.conversation.session is None
+    monkeypatch.undo()
+    with Client(server.url, Options(count=1, **CALM)) as other:  # the one session is free again
+        assert other.transfer(1)[-1] == 2
+
+
+def test_an_interrupted_connect_leaves_no_connection(
+    server: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inner = _SyncSocketIO.connect
+
+    def connect(self: Any, *args: Any, **more: Any) -> None:
+        inner(self, *args, **more)
+        raise KeyboardInterrupt
+
+    before = threading.active_count()
+    monkeypatch.setattr(_SyncSocketIO, "connect", connect)
+    for _ in range(3):
+        with pytest.raises(KeyboardInterrupt):
+            Client(server.url, Options(count=1, **CALM)).connect()
+    until = time.monotonic() + 10
+    while threading.active_count() > before and time.monotonic() < until:
+        time.sleep(0.05)
+    assert threading.active_count() <= before
 
 
 def test_what_came_before_a_time_limit_is_there(start: Any, key_file: Path, tmp_path: Path) -> None:

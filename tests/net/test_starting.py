@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -143,7 +144,7 @@ def test_a_signal_during_start_up_leaves_no_process_and_no_key(
     assert process.returncode == 0, errors
     assert (output, errors) == (b"", b"")
     assert not any(child.is_running() for child in children)
-    assert list(home.iterdir()) == []
+    assert {path.name for path in home.iterdir()} <= {"state.sqlite"}
 
 
 def test_a_second_signal_does_not_wait(start: Any, tmp_path: Path) -> None:
@@ -232,3 +233,25 @@ def test_a_number_of_workers_out_of_bounds(tmp_path: Path, capsys: Any, workers:
     for command in (["serve", "-p", "0"], ["profile", "-l", "1024", "--output", str(tmp_path)]):
         assert main([*command, "--workers", workers]) == 2
         assert f"expected 1 to 256 workers, got {workers}" in capsys.readouterr().err
+
+
+def test_what_a_killed_start_left_is_removed(start: Any, tmp_path: Path) -> None:
+    left = tmp_path / "state" / "iot2-abcdef"
+    left.mkdir(parents=True)
+    (left / "sender.key").write_bytes(b"unfinished")
+    server = start("--state", str(tmp_path / "state"))
+    assert not left.exists()
+    assert (tmp_path / "state" / "sender.key").exists()
+    server.stop()
+
+
+def test_a_state_of_another_format_gets_no_key(tmp_path: Path, capsys: Any) -> None:
+    with sqlite3.connect(tmp_path / "state.sqlite") as connection:
+        connection.execute("CREATE TABLE format(number INTEGER NOT NULL)")
+        connection.execute("INSERT INTO format VALUES (1)")
+    connection.close()
+    assert main(["serve", "-p", "0", "--state", str(tmp_path)]) == 2
+    error = capsys.readouterr().err
+    assert f"{tmp_path / 'state.sqlite'}: expected a state of format 2, came format 1" in error
+    assert "every item can be transferred once more" in error
+    assert not (tmp_path / "sender.key").exists()

@@ -122,7 +122,10 @@ def deaf_socket(url: str) -> Iterator[socket.socket]:
 
 def masked(text: str) -> bytes:
     """A client's text frame with a mask of zeros."""
-    return bytes((0x81, 0x80 | len(text), 0, 0, 0, 0)) + text.encode()
+    data = text.encode()
+    short = len(data) <= 125
+    size = bytes((0x80 | len(data),)) if short else b"\xfe" + len(data).to_bytes(2)
+    return b"\x81" + size + bytes(4) + data
 
 
 Verdict = Sequence[bytes] | None
