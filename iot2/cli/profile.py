@@ -5,30 +5,21 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import sys
-from pathlib import Path
 from typing import Any
 
+from iot2.cli.arguments import add_platform
 from iot2.errors import DataError, ParameterError
 from iot2.paths import PERFORMANCES, in_repository
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
+    add_platform(parser)
     add = parser.add_argument
-    add(
-        "--platform", default="local", metavar="NAME",
-        help="folder for timings_net_<bits>.csv (default: %(default)s)",
-    )  # fmt: skip
     add(
         "--force",
         action="store_true",
         help="replace a profile that is there; that of local is replaced anyway",
-    )
-    add(
-        "--output",
-        type=Path,
-        metavar="DIR",
-        help="folder of all platforms (default: performances of the project)",
     )
     add("-l", "--bits", type=int, nargs="+", default=[3072], metavar="B", help="(default: 3072)")
     add("--count", type=int, default=20, help="transfers of each client (default: %(default)s)")

@@ -146,9 +146,9 @@ async def _make(plan: _Plan, args: argparse.Namespace, log: Log) -> Server:
         server = await Server.start(
             keyring,
             catalogue,
+            store,
             variants=VARIANT_NAMES if args.variant is None else (args.variant,),
             limits=plan.limits,
-            store=store,
             workers=args.workers,
             log=log,
         )

@@ -70,8 +70,3 @@ class Address:
                 f" {self.tls_key}, came: {type(error).__name__}"
             ) from error
         return context
-
-    @property
-    def scheme(self) -> str:
-        """`https` under TLS, else `http`."""
-        return "http" if self.tls_cert is None else "https"

@@ -87,9 +87,12 @@ class _Common:
 
     def _rejoined(self, step: Rejoin) -> bool:
         """Whether another thread or task has joined since; called by the one that would join."""
+        self._check_open()
+        return step.epoch != self._epoch
+
+    def _check_open(self) -> None:
         if self._closed:
             raise StateError(_CLOSED)
-        return step.epoch != self._epoch
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._endpoint.url!r}, {self.options.variant})"
@@ -210,8 +213,7 @@ class Client(_Common):
 
     def _do(self, step: Step, joining: SyncLink | None) -> Any:
         if isinstance(step, Pause):
-            if self._closed:
-                raise StateError(_CLOSED)
+            self._check_open()
             time.sleep(step.seconds)
             return None
         if isinstance(step, Rejoin):
@@ -336,8 +338,7 @@ class AsyncClient(_Common):
 
     async def _do(self, step: Step, joining: AsyncLink | None) -> Any:
         if isinstance(step, Pause):
-            if self._closed:
-                raise StateError(_CLOSED)
+            self._check_open()
             return await asyncio.sleep(step.seconds)
         if isinstance(step, Rejoin):
             return await self._rejoin(step)

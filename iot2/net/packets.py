@@ -96,15 +96,12 @@ class BoundedPacket(Packet):  # type: ignore[misc]
 
     def add_attachment(self, attachment: Any) -> bool:
         """Take the attachment of a binary event; true, since there is only one."""
-        self.attachment_count = 1
-        self.attachments = [b""]
         if not isinstance(attachment, bytes):
             self.data = [FOREIGN]
             return True
         if len(attachment) > self.frame_bytes:
             self.data = [TOO_LARGE]
             return True
-        self.attachments = [attachment]
         if self.data[0] in _NAMES:
             self.data = _filled(self.data, attachment)
         return True

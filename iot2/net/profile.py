@@ -364,8 +364,8 @@ def describe(rounds: Sequence[Load], bits: int) -> list[tuple[str, bool | None]]
         rounds: of one kind; the one with the median ratio stands for them.
         bits: size of N; only 3072 bits are judged.
     """
-    ratios = sorted(load.ratio for load in rounds)
-    load = sorted(rounds, key=lambda each: each.ratio)[len(rounds) // 2]
+    rounds = sorted(rounds, key=lambda each: each.ratio)
+    load = rounds[len(rounds) // 2]
     right = [each.transfers - each.wrong for each in rounds]
     judged = bits == JUDGED_BITS
     name = "singly" if load.batch == 1 else f"in batches of {load.batch}"
@@ -381,7 +381,7 @@ def describe(rounds: Sequence[Load], bits: int) -> list[tuple[str, bool | None]]
         (
             f"server CPU {name}: {load.server_cpu_us:.0f} µs a transfer, answer_many alone"
             f" {load.alone_cpu_us:.0f} µs, ratio {load.ratio:.2f}"
-            f" [{ratios[0]:.2f}, {ratios[-1]:.2f}]{told if judged else ''}",
+            f" [{rounds[0].ratio:.2f}, {rounds[-1].ratio:.2f}]{told if judged else ''}",
             load.ratio <= target if judged else None,
         ),
         (

@@ -106,31 +106,31 @@ class Server:
         cls,
         keyring: Keyring,
         catalogue: Catalogue,
+        store: Store,
         *,
         variants: tuple[str, ...] = ev.VARIANT_NAMES,
         limits: Limits | None = None,
-        store: Store | None = None,
         workers: int = 1,
         log: Log | None = None,
     ) -> Server:
-        """Open the state, start the workers, and be ready for connections.
+        """Read the state, start the workers, and be ready for connections.
 
         Args:
             keyring: the server's keys.
             catalogue: what it transfers; its spent items are read from the state.
+            store: the state, which the server closes in the end.
             variants: `compact`, `six` or both.
             limits: the defaults if None.
-            store: its state, which it closes in the end; None keeps one in memory.
             workers: threads that compute.
             log: of the server.
 
         Raises:
-            DataError: the state cannot be used.
+            StoreError: the state cannot be read.
+            ParameterError: no such number of workers.
         """
         limits = limits or Limits()
         log = log or Log()
         loop = asyncio.get_running_loop()
-        store = store or Store(None, loop)
         pool = Pool(workers, limits.queue, loop)
         catalogue.spent |= await store.submit(spent_items)
         registry = Registry(limits, await store.submit(open_sessions))
